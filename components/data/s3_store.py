@@ -1,0 +1,285 @@
+"""A store in an S3 bucket: objects through obstore, column reads through pyarrow."""
+
+import math
+import re
+import secrets
+import threading
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import obstore
+from obstore.exceptions import AlreadyExistsError, BaseError
+from obstore.store import S3Store
+
+from components.data.endpoint import Endpoint, read_endpoint
+from components.data.storage import (
+    AccessDenied,
+    DiskFull,
+    Entry,
+    NotFound,
+    StorageError,
+    Store,
+    TransientFault,
+    Unavailable,
+    check_key,
+    retry,
+    timeout_s,
+)
+
+if TYPE_CHECKING:
+    import pyarrow.fs
+
+Result = TypeVar("Result")
+
+MULTIPART_BYTES = 16 * 1024**2  # larger writes go up in parts of this size, each with its own time limit
+PARALLEL_PARTS = 4
+CONNECT_TIMEOUT_S, STALL_TIMEOUT_S, UPLOAD_TIMEOUT_S = 5, 30, 120
+# SeaweedFS answers 500 while it grows its first volume (well under a second) and 500 for ever on a full disk.
+FULL_DISK_PATIENCE_S = 15.0
+PAGE_OBJECTS = 1000  # what S3 gives in one answer
+WRITER_KEY = "dogflow-writer"  # user metadata that tells whose `create` made an object
+TRANSIENT_STATUS = (408, 409, 429, 500, 502, 503, 504)
+
+
+class S3Bucket(Store):
+    """Objects of a bucket below a prefix. Never creates the bucket (`create_bucket` does)."""
+
+    def __init__(self, bucket: str, prefix: str):
+        self.uri = f"s3://{bucket}/{prefix}" if prefix else f"s3://{bucket}"
+        self._endpoint = read_endpoint()
+        self._bucket, self._prefix = bucket, prefix
+        # Uploads need a limit for the whole request; downloads only one for a stalled connection, so that a
+        # large object on a slow line is not cut off.
+        self._uploads = _client(
+            self._endpoint, bucket, prefix, {"timeout": timedelta(seconds=UPLOAD_TIMEOUT_S)}
+        )
+        stall = {"read_timeout": timedelta(seconds=STALL_TIMEOUT_S), "timeout": timedelta(days=1)}
+        self._downloads = _client(self._endpoint, bucket, prefix, stall)
+        self._bucket_seen = False
+        self._filesystem: Any = None
+        self._lock = threading.Lock()
+
+    def read(self, path: str) -> bytes:
+        check_key(path)
+        return self._call(path, lambda: obstore.get(self._downloads, path).bytes().to_bytes())
+
+    def write(self, path: str, data: bytes) -> None:
+        check_key(path)
+        self._require_bucket()
+        parts = len(data) > MULTIPART_BYTES
+
+        def put() -> None:
+            obstore.put(
+                self._uploads,
+                path,
+                data,
+                mode="overwrite",
+                use_multipart=parts,
+                chunk_size=MULTIPART_BYTES,
+                max_concurrency=PARALLEL_PARTS,
+            )
+
+        self._call(path, put, writes=True)
+
+    def create(self, path: str, data: bytes) -> bool:
+        """Put-if-absent. A put whose answer was lost may have won: the object's metadata says whose it is."""
+        check_key(path)
+        self._require_bucket()
+        writer = secrets.token_hex(16)
+        tries = 0
+
+        def put() -> bool:
+            nonlocal tries
+            tries += 1
+            try:
+                obstore.put(self._uploads, path, data, mode="create", attributes={WRITER_KEY: writer})
+            except AlreadyExistsError as error:
+                if _status(error) == 409:  # AWS: another conditional put is under way, outcome open
+                    raise
+                return tries > 1 and self._writer(path) == writer
+            return True
+
+        return self._call(path, put, writes=True)
+
+    def size(self, path: str) -> int | None:
+        check_key(path)
+        try:
+            return self._call(path, lambda: obstore.head(self._downloads, path)["size"])
+        except NotFound:
+            self._require_bucket()  # the answer to HEAD does not tell a missing bucket from a missing object
+            return None
+
+    def list(self, prefix: str = "") -> Iterator[Entry]:
+        prefix = prefix.rstrip("/")
+        if prefix:
+            check_key(prefix)
+        last: str | None = None
+        while True:
+            page = self._call(prefix, lambda start=last: self._page(prefix, start))  # type: ignore[misc]
+            for meta in page:
+                yield Entry(meta["path"], meta["size"], meta["last_modified"])
+            if len(page) < PAGE_OBJECTS:
+                return
+            last = page[-1]["path"]
+
+    def delete(self, path: str) -> None:
+        check_key(path)
+        try:
+            self._call(path, lambda: obstore.delete(self._downloads, path))
+        except NotFound:
+            self._require_bucket()
+
+    def filesystem(self) -> "tuple[pyarrow.fs.FileSystem, str]":
+        with self._lock:
+            if self._filesystem is None:
+                self._filesystem = _arrow_filesystem(self._endpoint)
+        return self._filesystem, f"{self._bucket}/{self._prefix}".rstrip("/")
+
+    def _page(self, prefix: str, after: str | None) -> Any:
+        """Return the next PAGE_OBJECTS after a key, fewer at the end. A fault costs a page, not the listing."""
+        stream = obstore.list(self._downloads, prefix or None, offset=after, chunk_size=PAGE_OBJECTS)
+        return next(stream, [])
+
+    def _writer(self, path: str) -> str:
+        attributes = obstore.get(self._downloads, path, options={"head": True}).attributes
+        return str(attributes.get(WRITER_KEY, ""))
+
+    def _require_bucket(self) -> None:
+        """Refuse to write to a bucket that is not there: some servers would create it, misspelt or not."""
+        if self._bucket_seen:
+            return
+        try:
+            self._call("", lambda: self._page("", None))
+        except AccessDenied as error:
+            if error.code not in ("AccessDenied", ""):
+                raise
+            # Credentials that may write but not list are fine; the write itself will tell.
+        self._bucket_seen = True
+
+    def _call(self, path: str, call: Callable[[], Result], writes: bool = False) -> Result:
+        def attempt() -> Result:
+            try:
+                return call()
+            except (BaseError, OSError) as error:
+                raise self._explain(error, self.locate(path) if path else self.uri, writes) from None
+
+        return retry(attempt)
+
+    def _explain(self, error: Exception, uri: str, writes: bool) -> Exception:
+        """Turn an obstore error into a StorageError with a sentence, or a TransientFault around one."""
+        text, status, code = str(error), _status(error), _code(error)
+        where = f"the store at {self._endpoint.url}"
+        if code == "NoSuchBucket":
+            return NotFound(
+                f"There is no bucket s3://{self._bucket} in {where}: check the name, or create it "
+                "(`dogflow store up` creates the bucket of the embedded store)."
+            )
+        if status == 404 or (isinstance(error, FileNotFoundError) and status == 0):
+            return NotFound(f"There is no {uri} in {where}.")
+        if status in (401, 403):
+            return _denied(code, uri, where)
+        if status in TRANSIENT_STATUS:
+            if status == 500 and writes:
+                full = DiskFull(
+                    f"{uri} was not written: {where} keeps answering 500 to writes, which most often means that "
+                    "its disk is full. Free some space there and run the same command again."
+                )
+                return TransientFault(full, FULL_DISK_PATIENCE_S)
+            answer = f"{where} answers {status} {code}".rstrip()
+            return TransientFault(Unavailable(f"{uri} cannot be reached: {answer}."))
+        if status == 507:
+            return DiskFull(f"{uri} was not written: {where} has no space left (507).")
+        if status in (301, 307) or "redirect" in text.lower():
+            return StorageError(
+                f"{where} redirects {uri}: AWS_REGION ({self._endpoint.region}) is not the bucket's region."
+            )
+        if status:
+            return StorageError(f"{where} refused {uri} with {status} {code}.")
+        if re.search(r"certificate|InvalidContentType|corrupt message", text):
+            return StorageError(
+                f"No trusted TLS connection to {where}: check that http or https in AWS_ENDPOINT_URL is right "
+                "and that its certificate is known to this machine."
+            )
+        return TransientFault(
+            Unavailable(f"{uri} cannot be reached: {where} does not answer ({_reason(text)}). Is it running?")
+        )
+
+
+def _client(endpoint: Endpoint, bucket: str, prefix: str, limits: dict[str, timedelta]) -> S3Store:
+    session: dict[str, Any] = {"session_token": endpoint.session_token} if endpoint.session_token else {}
+    options: dict[str, Any] = {
+        "allow_http": not endpoint.secure,
+        "connect_timeout": timedelta(seconds=CONNECT_TIMEOUT_S),
+        **limits,
+    }
+    if endpoint.loopback:
+        # An HTTP_PROXY of the environment must not see the embedded store's traffic; naming a proxy with this
+        # host excluded is the client's only way to switch the environment's off.
+        options |= {"proxy_url": endpoint.url, "proxy_excludes": "localhost,127.0.0.1,::1"}
+    return S3Store(
+        bucket,
+        prefix=prefix or None,
+        endpoint=endpoint.url,
+        access_key_id=endpoint.access_key,
+        secret_access_key=endpoint.secret_key,
+        region=endpoint.region,
+        virtual_hosted_style_request=False,
+        client_options=options,  # type: ignore[arg-type]
+        retry_config={"max_retries": 0, "retry_timeout": timedelta(seconds=1)},  # `retry` does it, and logs
+        **session,
+    )
+
+
+def _arrow_filesystem(endpoint: Endpoint) -> "pyarrow.fs.FileSystem":
+    import pyarrow.fs
+
+    # The SDK waits 25 ms, 50 ms ... between tries, so this many tries span the time limit.
+    tries = 2 + max(0, math.ceil(math.log2(max(timeout_s(), 0.025) / 0.025)))
+    return pyarrow.fs.S3FileSystem(
+        endpoint_override=endpoint.address,
+        scheme="https" if endpoint.secure else "http",
+        region=endpoint.region,
+        access_key=endpoint.access_key,
+        secret_key=endpoint.secret_key,
+        session_token=endpoint.session_token or None,
+        connect_timeout=CONNECT_TIMEOUT_S,
+        request_timeout=STALL_TIMEOUT_S,
+        retry_strategy=pyarrow.fs.AwsDefaultS3RetryStrategy(max_attempts=tries),
+    )
+
+
+def _status(error: Exception) -> int:
+    """Return the HTTP status an obstore error speaks of, 0 when there was no answer."""
+    found = re.search(r"status code: (\d{3})", str(error))
+    return int(found.group(1)) if found else 0
+
+
+def _code(error: Exception) -> str:
+    found = re.search(r"<Code>(\w+)</Code>", str(error))
+    return found.group(1) if found else ""
+
+
+def _reason(text: str) -> str:
+    """Name the cause of a failed connection in the words of a person."""
+    for pattern, reason in (
+        ("ConnectionRefused", "connection refused"),
+        ("dns error", "its host name is not known"),
+        ("TimedOut|timed out|Timeout", "timed out"),
+        ("ConnectionReset|BrokenPipe|IncompleteMessage", "connection lost"),
+    ):
+        if re.search(pattern, text):
+            return reason
+    return "connection failed"
+
+
+def _denied(code: str, uri: str, where: str) -> AccessDenied:
+    if code == "RequestTimeTooSkewed":
+        advice = "the clocks of this machine and of the store differ; set them right"
+    elif code in ("InvalidAccessKeyId", "SignatureDoesNotMatch"):
+        advice = (
+            "set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY (`dogflow store env` prints the embedded store's)"
+        )
+    else:
+        advice = "check the credentials in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY and what they may do"
+    return AccessDenied(f"{where} refused access to {uri} ({code or 'AccessDenied'}): {advice}.", code)
