@@ -1,0 +1,135 @@
+"""Identity by derivation: ids, code versions and content digests.
+
+An id hashes what a result was derived from (step, parents, identity options, policy, code), never the bytes
+that came out, so it is equal on every storage, partition count and runner. A content digest covers the values
+themselves and does not depend on how rows lie in shards.
+"""
+
+import ast
+import hashlib
+import json
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+_ROOT = Path(__file__).resolve().parents[2]
+ID_HEX_DIGITS = 16
+_DIGEST_BITS = 128
+
+# Imported module -> distribution, for the libraries whose version can change a value.
+_RESULT_LIBRARIES = {
+    "PIL": "pillow",
+    "cv2": "opencv-python-headless",
+    "diffusers": "diffusers",
+    "numpy": "numpy",
+    "open_clip": "open-clip-torch",
+    "scipy": "scipy",
+    "segment_anything": "segment-anything",
+    "simplejpeg": "simplejpeg",
+    "torch": "torch",
+    "torchvision": "torchvision",
+    "uniseg": "uniseg",
+}
+# Hold a step's KFP signature and prose; they cannot change what it computes.
+_NOT_CODE = {"component.py", "README.md"}
+
+
+def canonical_json(value: Any) -> str:
+    """JSON with sorted keys and no spaces; NaN and infinities are refused (ValueError)."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def derive_id(**parts: Any) -> str:
+    """Id of whatever is fully described by `parts`: 16 hex digits of the sha256 of their canonical JSON."""
+    return hashlib.sha256(canonical_json(parts).encode()).hexdigest()[:ID_HEX_DIGITS]
+
+
+@cache
+def code_version(step: str) -> str:
+    """Hash of a step's folder, of the project files it imports, and of libraries that affect its result.
+
+    Raises ValueError when there is no such step.
+    """
+    folder = _ROOT / "components" / step
+    if not (folder / "step.py").is_file():
+        raise ValueError(f"There is no step {step!r}: components/{step}/step.py does not exist.")
+    files, libraries = _closure(folder)
+    digest = hashlib.sha256()
+    for path in sorted(files):
+        digest.update(path.relative_to(_ROOT).as_posix().encode() + b"\0")
+        digest.update(path.read_bytes().replace(b"\r\n", b"\n") + b"\0")
+    for name in sorted(libraries):
+        # "+cu130" and the like name a build, not a release.
+        digest.update(f"{name}=={metadata.version(name).partition('+')[0]}\0".encode())
+    return digest.hexdigest()[:ID_HEX_DIGITS]
+
+
+def _closure(folder: Path) -> tuple[set[Path], set[str]]:
+    """Files under `folder` and, transitively, what they import from components/; and library names."""
+    pending = [
+        path
+        for path in folder.rglob("*")
+        if path.is_file() and path.name not in _NOT_CODE and "__pycache__" not in path.parts
+    ]
+    files: set[Path] = set()
+    libraries: set[str] = set()
+    while pending:
+        path = pending.pop()
+        if path in files:
+            continue
+        files.add(path)
+        if path.suffix != ".py":
+            continue
+        for module in _imported_modules(path):
+            if module.split(".")[0] == "components":
+                pending.extend(_module_files(module))
+            elif module.split(".")[0] in _RESULT_LIBRARIES:
+                libraries.add(_RESULT_LIBRARIES[module.split(".")[0]])
+    return files, libraries
+
+
+def _imported_modules(path: Path) -> set[str]:
+    modules: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            modules.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            modules.add(node.module)
+            modules.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return modules
+
+
+def _module_files(module: str) -> list[Path]:
+    """The module's file and the data files it owns: those beside it that share its stem."""
+    path = _ROOT.joinpath(*module.split(".")).with_suffix(".py")
+    if not path.is_file():
+        return []
+    return [other for other in path.parent.glob(f"{path.stem}.*") if other.is_file()]
+
+
+def content_digest(table: pa.Table) -> int:
+    """Order-independent digest (an integer below 2**128) of the exact values of a table.
+
+    Covers text, bytes, integers, flags and lists of them; floats are left out, since models differ in the
+    last bits between batch sizes, and are compared within a tolerance instead. Digests of disjoint row sets
+    add up (modulo 2**128), so shards can be summed. Image bytes are covered by image_id, which hashes them.
+    """
+    names = sorted(
+        field.name for field in table.schema if field.name != "image" and not pa.types.is_floating(field.type)
+    )
+    if not names:
+        return 0
+    columns = [table.column(name).to_pylist() for name in names]
+    total = 0
+    for row in zip(*columns, strict=True):
+        encoded = repr(tuple(zip(names, row, strict=True))).encode("utf-8", "surrogatepass")
+        total += int.from_bytes(hashlib.blake2b(encoded, digest_size=_DIGEST_BITS // 8).digest())
+    return total % 2**_DIGEST_BITS
+
+
+def add_digests(*digests: int) -> int:
+    """Digest of the union of disjoint row sets."""
+    return sum(digests) % 2**_DIGEST_BITS
