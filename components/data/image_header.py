@@ -83,7 +83,7 @@ def _unknown(data: bytes) -> ImageError:
         if data[offset : offset + len(magic)] == magic:
             return ImageError(
                 "unsupported",
-                f"{name} files are not read (JPEG, PNG, WebP, GIF, BMP, TIFF are): convert it to JPEG or PNG.",
+                f"{name} files are not read (JPEG, PNG, WebP, GIF, BMP, TIFF are): convert to JPEG or PNG.",
             )
     start = data[:256].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     for text, what in _NOT_IMAGES:
