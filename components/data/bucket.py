@@ -1,14 +1,14 @@
 """Buckets, through the minio SDK (the object client has no call for them)."""
 
-from components.data.endpoint import read_endpoint
+from components.data.endpoint import Endpoint
 from components.data.storage import AccessDenied, StorageError, TransientFault, Unavailable, retry
 
 OURS_ALREADY = ("BucketAlreadyOwnedByYou",)
 REFUSED = ("AccessDenied", "InvalidAccessKeyId", "SignatureDoesNotMatch", "BucketAlreadyExists")
 
 
-def make_bucket(name: str) -> None:
-    """Create the bucket in the environment's S3 server; one that exists and is ours is fine.
+def make_bucket(endpoint: Endpoint, name: str, limit_s: float | None = None) -> None:
+    """Create the bucket in an S3 server; one that exists and is ours is fine. `limit_s` as for `retry`.
 
     Raises AccessDenied (also for a bucket of somebody else), Unavailable.
     """
@@ -16,7 +16,6 @@ def make_bucket(name: str) -> None:
     from minio import Minio
     from minio.error import S3Error
 
-    endpoint = read_endpoint()
     client = Minio(
         endpoint.address,
         access_key=endpoint.access_key,
@@ -55,4 +54,4 @@ def make_bucket(name: str) -> None:
             fault = Unavailable(f"The store at {endpoint.url} does not answer ({reason}). Is it running?")
             raise TransientFault(fault) from None
 
-    retry(attempt)
+    retry(attempt, limit_s)

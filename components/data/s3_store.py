@@ -1,7 +1,6 @@
 """A store in an S3 bucket: objects through obstore, column reads through pyarrow."""
 
 import math
-import re
 import secrets
 import threading
 from collections.abc import Callable, Iterator
@@ -12,20 +11,9 @@ import obstore
 from obstore.exceptions import AlreadyExistsError, BaseError
 from obstore.store import S3Store
 
-from components.data.endpoint import Endpoint, read_endpoint
-from components.data.storage import (
-    AccessDenied,
-    DiskFull,
-    Entry,
-    NotFound,
-    StorageError,
-    Store,
-    TransientFault,
-    Unavailable,
-    check_key,
-    retry,
-    timeout_s,
-)
+from components.data.endpoint import Endpoint
+from components.data.s3_faults import explain, http_status
+from components.data.storage import AccessDenied, Entry, NotFound, Store, check_key, retry, timeout_s
 
 if TYPE_CHECKING:
     import pyarrow.fs
@@ -35,20 +23,19 @@ Result = TypeVar("Result")
 MULTIPART_BYTES = 16 * 1024**2  # larger writes go up in parts of this size, each with its own time limit
 PARALLEL_PARTS = 4
 CONNECT_TIMEOUT_S, STALL_TIMEOUT_S, UPLOAD_TIMEOUT_S = 5, 30, 120
-# SeaweedFS answers 500 while it grows its first volume (well under a second) and 500 for ever on a full disk.
-FULL_DISK_PATIENCE_S = 15.0
 PAGE_OBJECTS = 1000  # what S3 gives in one answer
 WRITER_KEY = "dogflow-writer"  # user metadata that tells whose `create` made an object
-TRANSIENT_STATUS = (408, 409, 429, 500, 502, 503, 504)
 
 
 class S3Bucket(Store):
-    """Objects of a bucket below a prefix. Never creates the bucket (`create_bucket` does)."""
+    """Objects of a bucket below a prefix. Never creates the bucket (`create_bucket` does).
 
-    def __init__(self, bucket: str, prefix: str):
+    `limit_s` is how long a failing server is waited for (None: `DOGFLOW_STORE_TIMEOUT_S`).
+    """
+
+    def __init__(self, endpoint: Endpoint, bucket: str, prefix: str, limit_s: float | None = None):
         self.uri = f"s3://{bucket}/{prefix}" if prefix else f"s3://{bucket}"
-        self._endpoint = read_endpoint()
-        self._bucket, self._prefix = bucket, prefix
+        self._endpoint, self._bucket, self._prefix, self._limit_s = endpoint, bucket, prefix, limit_s
         # Uploads need a limit for the whole request; downloads only one for a stalled connection, so that a
         # large object on a slow line is not cut off.
         self._uploads = _client(
@@ -95,7 +82,7 @@ class S3Bucket(Store):
             try:
                 obstore.put(self._uploads, path, data, mode="create", attributes={WRITER_KEY: writer})
             except AlreadyExistsError as error:
-                if _status(error) == 409:  # AWS: another conditional put is under way, outcome open
+                if http_status(error) == 409:  # AWS: another conditional put is under way, outcome open
                     raise
                 return tries > 1 and self._writer(path) == writer
             return True
@@ -137,7 +124,7 @@ class S3Bucket(Store):
         return self._filesystem, f"{self._bucket}/{self._prefix}".rstrip("/")
 
     def _page(self, prefix: str, after: str | None) -> Any:
-        """Return the next PAGE_OBJECTS after a key, fewer at the end. A fault costs a page, not the listing."""
+        """Return the PAGE_OBJECTS after a key, fewer at the end. A fault costs a page, not the listing."""
         stream = obstore.list(self._downloads, prefix or None, offset=after, chunk_size=PAGE_OBJECTS)
         return next(stream, [])
 
@@ -162,48 +149,10 @@ class S3Bucket(Store):
             try:
                 return call()
             except (BaseError, OSError) as error:
-                raise self._explain(error, self.locate(path) if path else self.uri, writes) from None
+                uri = self.locate(path) if path else self.uri
+                raise explain(error, uri, self._endpoint, writes) from None
 
-        return retry(attempt)
-
-    def _explain(self, error: Exception, uri: str, writes: bool) -> Exception:
-        """Turn an obstore error into a StorageError with a sentence, or a TransientFault around one."""
-        text, status, code = str(error), _status(error), _code(error)
-        where = f"the store at {self._endpoint.url}"
-        if code == "NoSuchBucket":
-            return NotFound(
-                f"There is no bucket s3://{self._bucket} in {where}: check the name, or create it "
-                "(`dogflow store up` creates the bucket of the embedded store)."
-            )
-        if status == 404 or (isinstance(error, FileNotFoundError) and status == 0):
-            return NotFound(f"There is no {uri} in {where}.")
-        if status in (401, 403):
-            return _denied(code, uri, where)
-        if status in TRANSIENT_STATUS:
-            if status == 500 and writes:
-                full = DiskFull(
-                    f"{uri} was not written: {where} keeps answering 500 to writes, which most often means that "
-                    "its disk is full. Free some space there and run the same command again."
-                )
-                return TransientFault(full, FULL_DISK_PATIENCE_S)
-            answer = f"{where} answers {status} {code}".rstrip()
-            return TransientFault(Unavailable(f"{uri} cannot be reached: {answer}."))
-        if status == 507:
-            return DiskFull(f"{uri} was not written: {where} has no space left (507).")
-        if status in (301, 307) or "redirect" in text.lower():
-            return StorageError(
-                f"{where} redirects {uri}: AWS_REGION ({self._endpoint.region}) is not the bucket's region."
-            )
-        if status:
-            return StorageError(f"{where} refused {uri} with {status} {code}.")
-        if re.search(r"certificate|InvalidContentType|corrupt message", text):
-            return StorageError(
-                f"No trusted TLS connection to {where}: check that http or https in AWS_ENDPOINT_URL is right "
-                "and that its certificate is known to this machine."
-            )
-        return TransientFault(
-            Unavailable(f"{uri} cannot be reached: {where} does not answer ({_reason(text)}). Is it running?")
-        )
+        return retry(attempt, self._limit_s)
 
 
 def _client(endpoint: Endpoint, bucket: str, prefix: str, limits: dict[str, timedelta]) -> S3Store:
@@ -247,39 +196,3 @@ def _arrow_filesystem(endpoint: Endpoint) -> "pyarrow.fs.FileSystem":
         request_timeout=STALL_TIMEOUT_S,
         retry_strategy=pyarrow.fs.AwsDefaultS3RetryStrategy(max_attempts=tries),
     )
-
-
-def _status(error: Exception) -> int:
-    """Return the HTTP status an obstore error speaks of, 0 when there was no answer."""
-    found = re.search(r"status code: (\d{3})", str(error))
-    return int(found.group(1)) if found else 0
-
-
-def _code(error: Exception) -> str:
-    found = re.search(r"<Code>(\w+)</Code>", str(error))
-    return found.group(1) if found else ""
-
-
-def _reason(text: str) -> str:
-    """Name the cause of a failed connection in the words of a person."""
-    for pattern, reason in (
-        ("ConnectionRefused", "connection refused"),
-        ("dns error", "its host name is not known"),
-        ("TimedOut|timed out|Timeout", "timed out"),
-        ("ConnectionReset|BrokenPipe|IncompleteMessage", "connection lost"),
-    ):
-        if re.search(pattern, text):
-            return reason
-    return "connection failed"
-
-
-def _denied(code: str, uri: str, where: str) -> AccessDenied:
-    if code == "RequestTimeTooSkewed":
-        advice = "the clocks of this machine and of the store differ; set them right"
-    elif code in ("InvalidAccessKeyId", "SignatureDoesNotMatch"):
-        advice = (
-            "set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY (`dogflow store env` prints the embedded store's)"
-        )
-    else:
-        advice = "check the credentials in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY and what they may do"
-    return AccessDenied(f"{where} refused access to {uri} ({code or 'AccessDenied'}): {advice}.", code)

