@@ -59,9 +59,22 @@ def decode_reduced(data: bytes, min_side_px: int) -> np.ndarray:
     if min_side_px < 1:
         raise ValueError(f"min_side_px is {min_side_px}; it must be 1 or more.")
     container = parse(data)
-    pixels = _stored(data, container, min_side_px)
-    factor = min(pixels.shape[:2]) // min_side_px
-    rgb = to_srgb(pixels, container)
+    return _shrunk(to_srgb(_stored(data, container, min_side_px), container), container, min_side_px)
+
+
+def decode_grey_and_reduced(data: bytes, min_side_px: int) -> tuple[np.ndarray, np.ndarray]:
+    """What `decode_grey` and `decode_reduced` give, from one decode where a small one is no cheaper."""
+    if min_side_px < 1:
+        raise ValueError(f"min_side_px is {min_side_px}; it must be 1 or more.")
+    if data[:2] == b"\xff\xd8":
+        return decode_grey(data), decode_reduced(data, min_side_px)
+    container = parse(data)
+    rgb = to_srgb(_stored(data, container), container)
+    return cv2.cvtColor(rgb, cv2.COLOR_RGB2GRAY), _shrunk(rgb, container, min_side_px)
+
+
+def _shrunk(rgb: np.ndarray, container: Container, min_side_px: int) -> np.ndarray:
+    factor = min(rgb.shape[:2]) // min_side_px
     if factor > 1:
         size = (rgb.shape[1] // factor, rgb.shape[0] // factor)
         rgb = cv2.resize(rgb, size, interpolation=cv2.INTER_AREA)
