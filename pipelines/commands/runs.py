@@ -1,0 +1,77 @@
+"""`dogflow runs`."""
+
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(invoke_without_command=True, add_completion=False)
+
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.callback()
+def runs(
+    context: typer.Context,
+    limit: Annotated[int, typer.Option(min=1, help="How many to list, newest first.")] = 20,
+    as_json: _Json = False,
+) -> None:
+    """List runs, or show one."""
+    if context.invoked_subcommand is None:
+        list_runs(limit, as_json)
+
+
+@app.command("list")
+def list_runs(
+    limit: Annotated[int, typer.Option(min=1, help="How many, newest first.")] = 20, as_json: _Json = False
+) -> None:
+    """List runs, the newest first."""
+    from itertools import islice
+
+    from rich.console import Console
+    from rich.table import Table
+
+    from pipelines.home import dogflow_home
+    from pipelines.runners.view import duration
+    from pipelines.runs.record import Runs, to_json
+
+    found = list(islice(Runs(dogflow_home()), limit))
+    if as_json:
+        fields = {"run_id", "pipeline", "runner", "state", "started_at", "ended_at", "profile", "error"}
+        typer.echo(to_json([record.model_dump(include=fields) for record in found]))
+        return
+    if not found:
+        typer.echo("No runs yet: start one with `dogflow run`.")
+        return
+    table = Table(box=None, pad_edge=False)
+    for heading in ("run", "pipeline", "state", "time", "tasks"):
+        table.add_column(heading, no_wrap=True)
+    for record in found:
+        done = sum(task.state == "succeeded" for task in record.tasks)
+        count = f"{done}/{len(record.tasks)}"
+        table.add_row(record.run_id, record.pipeline, record.state, duration(record.seconds), count)
+    Console().print(table)
+
+
+@app.command()
+def show(
+    run_id: Annotated[str, typer.Argument(help="A run's id, its beginning, or latest.")] = "latest",
+    as_json: _Json = False,
+) -> None:
+    """Show one run: tasks, changed options, errors, logs."""
+    from rich.console import Console
+
+    from pipelines.home import dogflow_home
+    from pipelines.runners.view import duration, run_table
+    from pipelines.runs.record import Runs
+
+    runs_here = Runs(dogflow_home())
+    record = runs_here.load(run_id)
+    if as_json:
+        typer.echo(record.model_dump_json(indent=2))
+        return
+    console = Console()
+    console.print(run_table(record))
+    console.print(f"\n{record.state} in {duration(record.seconds)}, data in {record.data_root}", markup=False)
+    console.print(f"Logs and artifacts: {runs_here.folder_of(record.run_id)}", markup=False, soft_wrap=True)
+    if record.error:
+        console.print(f"error: {record.error}", markup=False, soft_wrap=True)

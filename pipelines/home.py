@@ -1,0 +1,9 @@
+"""Where dogflow keeps what belongs to this folder: the embedded store, runs, caches."""
+
+import os
+from pathlib import Path
+
+
+def dogflow_home() -> Path:
+    """`$DOGFLOW_HOME`, or `.dogflow` in the current directory; not created here."""
+    return Path(os.environ.get("DOGFLOW_HOME") or ".dogflow").absolute()

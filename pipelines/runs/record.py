@@ -1,0 +1,211 @@
+"""The record of a run: one JSON file in `<home>/runs/<run_id>/`, the same for every runner.
+
+It is written whole at every change of state, so that a reader never sees half of one.
+"""
+
+import json
+import os
+import secrets
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import psutil
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+State = Literal["pending", "running", "succeeded", "failed", "skipped", "interrupted"]
+FILE_NAME = "run.json"
+
+
+class RunError(ValueError):
+    """A run that does not exist or whose record cannot be read."""
+
+
+class ArtifactRecord(BaseModel):
+    """An artifact that went into or came out of a task. `metadata` is KFP's, flat str and float."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    type: str
+    path: str
+    metadata: dict[str, Any] = {}
+
+
+class TaskRecord(BaseModel):
+    """One task. Times are ISO 8601 in UTC, "" before they are known; `log` is relative to the run folder."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str
+    step: str
+    state: State = "pending"
+    started_at: str = ""
+    ended_at: str = ""
+    attempts: int = 0
+    parameters: dict[str, Any] = {}
+    inputs: dict[str, ArtifactRecord] = {}
+    outputs: dict[str, ArtifactRecord] = {}
+    log: str = ""
+    progress: str = ""
+    error: str = ""
+
+    @property
+    def seconds(self) -> float:
+        """How long it took, or has taken up to now."""
+        return _seconds(self.started_at, self.ended_at)
+
+
+class RunRecord(BaseModel):
+    """One run of a pipeline. `options` are by prefix, `code_versions` by step, `parameters` by KFP name.
+
+    `process` and `process_started` tell a run that is going on from one whose process was killed.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    format: Literal[1] = 1
+    run_id: str
+    pipeline: str
+    runner: str
+    state: State = "pending"
+    started_at: str
+    ended_at: str = ""
+    data_root: str
+    embedded_store: bool = False
+    profile: str = ""
+    partitions: int = 1
+    parameters: dict[str, Any] = {}
+    options: dict[str, dict[str, Any]] = {}
+    code_versions: dict[str, str] = {}
+    tasks: list[TaskRecord] = []
+    error: str = ""
+    process: int = 0
+    process_started: float = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """How long it took, or has taken up to now."""
+        return _seconds(self.started_at, self.ended_at)
+
+    def task(self, name: str) -> TaskRecord:
+        """The task called `name`; RunError that lists those there are."""
+        for task in self.tasks:
+            if task.name == name:
+                return task
+        names = ", ".join(task.name for task in self.tasks)
+        raise RunError(f"Run {self.run_id} has no task {name}: it has {names}.")
+
+    def result(self, name: str) -> ArtifactRecord:
+        """The `result` artifact of a task, of its merge when it was split; RunError before there is one."""
+        merged = f"{name}-merge"
+        task = self.task(merged if any(task.name == merged for task in self.tasks) else name)
+        if "result" not in task.outputs:
+            raise RunError(f"Task {task.name} of run {self.run_id} {task.state}: it has no result.")
+        return task.outputs["result"]
+
+
+class Runs:
+    """The runs under one home folder."""
+
+    def __init__(self, home: Path) -> None:
+        self.folder = home / "runs"
+
+    def folder_of(self, run_id: str) -> Path:
+        """Folder of a run; RunError for an id that is no plain name."""
+        if not run_id or run_id != Path(run_id).name or run_id.startswith("."):
+            raise RunError(f"{run_id!r} is not a run id: `dogflow runs` lists them.")
+        return self.folder / run_id
+
+    def save(self, record: RunRecord) -> None:
+        """Replace the run's record."""
+        folder = self.folder_of(record.run_id)
+        folder.mkdir(parents=True, exist_ok=True)
+        partial = folder / f".{FILE_NAME}.{os.getpid()}"
+        partial.write_text(record.model_dump_json(indent=1))
+        partial.replace(folder / FILE_NAME)
+
+    def load(self, run_id: str) -> RunRecord:
+        """A run by its id, the beginning of one that no other shares, or `latest`."""
+        if run_id == "latest":
+            newest = next(iter(self), None)
+            if newest is None:
+                raise RunError(f"There are no runs in {self.folder}: start one with `dogflow run`.")
+            return newest
+        self.folder_of(run_id)
+        matches = [name for name in self._names() if name.startswith(run_id)]
+        if run_id in matches:
+            matches = [run_id]
+        if len(matches) != 1:
+            what = f"{len(matches)} runs begin" if matches else "No run begins"
+            raise RunError(f"{what} with {run_id!r} in {self.folder}: `dogflow runs` lists them.")
+        return self._read(matches[0])
+
+    def __iter__(self) -> Iterator[RunRecord]:
+        """All runs that have a readable record, the newest first."""
+        for name in self._names():
+            try:
+                yield self._read(name)
+            except RunError:
+                continue
+
+    def _names(self) -> list[str]:
+        return sorted((path.parent.name for path in self.folder.glob(f"*/{FILE_NAME}")), reverse=True)
+
+    def _read(self, run_id: str) -> RunRecord:
+        path = self.folder / run_id / FILE_NAME
+        try:
+            record = RunRecord.model_validate_json(path.read_bytes())
+        except (OSError, ValidationError) as error:
+            reason = " ".join(str(error).split())
+            raise RunError(f"{path} is not a readable run record: {reason}") from None
+        return _without_ghost(record)
+
+
+def new_run_id(pipeline: str) -> str:
+    """An id that sorts by start time: `20250131-142233-curation-9f3a`."""
+    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{pipeline}-{secrets.token_hex(2)}"
+
+
+def now() -> str:
+    """This moment in UTC, ISO 8601 with milliseconds."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def this_process() -> dict[str, Any]:
+    """The record's fields that tell whether the process that runs it is still there."""
+    return {"process": os.getpid(), "process_started": psutil.Process().create_time()}
+
+
+def to_json(value: Any) -> str:
+    """JSON for `--json` outputs."""
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def _without_ghost(record: RunRecord) -> RunRecord:
+    """A run whose process is gone did not get to say so: it was interrupted."""
+    if record.state != "running" or not record.process or _is_alive(record):
+        return record
+    for task in record.tasks:
+        if task.state == "running":
+            task.state = "interrupted"
+        elif task.state == "pending":
+            task.state = "skipped"
+    record.state = "interrupted"
+    record.error = record.error or "The process that ran it was killed."
+    return record
+
+
+def _is_alive(record: RunRecord) -> bool:
+    try:
+        # A process id is used again after a while; the start time tells the two apart.
+        return abs(psutil.Process(record.process).create_time() - record.process_started) < 2
+    except psutil.Error:
+        return False
+
+
+def _seconds(start: str, end: str) -> float:
+    if not start:
+        return 0.0
+    stop = datetime.fromisoformat(end) if end else datetime.now(UTC)
+    return (stop - datetime.fromisoformat(start)).total_seconds()
