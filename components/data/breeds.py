@@ -237,6 +237,16 @@ def default_breeds() -> BreedTable:
     return load_breeds()
 
 
+def breed_table(csv_path: str = "") -> BreedTable:
+    """The shipped table with the rows of a user's CSV file; "" adds none. Raises BreedTableError."""
+    if not csv_path:
+        return default_breeds()
+    try:
+        return load_breeds(Path(csv_path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BreedTableError(f"The breeds CSV {csv_path} cannot be read: {error.strerror}.") from None
+
+
 def breed_key(text: str) -> str | None:
     """`BreedTable.key` of the shipped table."""
     return default_breeds().key(text)

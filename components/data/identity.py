@@ -15,6 +15,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from components.data.schema import FLOAT_BLOBS
+
 _ROOT = Path(__file__).resolve().parents[2]
 ID_HEX_DIGITS = 16
 _DIGEST_BITS = 128
@@ -117,8 +119,11 @@ def content_digest(table: pa.Table) -> int:
     last bits between batch sizes, and are compared within a tolerance instead. Digests of disjoint row sets
     add up (modulo 2**128), so shards can be summed. Image bytes are covered by image_id, which hashes them.
     """
+    left_out = FLOAT_BLOBS | {"image"}
     names = sorted(
-        field.name for field in table.schema if field.name != "image" and not pa.types.is_floating(field.type)
+        field.name
+        for field in table.schema
+        if field.name not in left_out and not pa.types.is_floating(field.type)
     )
     if not names:
         return 0

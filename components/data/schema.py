@@ -70,12 +70,24 @@ _COLUMNS = (
     Column("keep", pa.bool_(), "selection", "takes part in training"),
     Column("reasons", _LIST, "selection", "every rule the row failed"),
     Column("tier", pa.int8(), "selection", "0 reviewed, 1 confident label, -1 neither"),
+    Column("pixels", pa.large_binary(), "encoding", "(H,W,3) uint8 sRGB of the training size, row-major"),
+    Column("latents", pa.large_binary(), "encoding", "(C,h,w) float16 autoencoder latents, row-major"),
+    Column("latents_flipped", pa.large_binary(), "encoding", "latents of the mirrored picture"),
+    Column("caption_id", pa.string(), "encoding", "text_id of the caption"),
+    Column("prompt_id", pa.string(), "encoding", "text_id of the prompt; of the empty text without one"),
+    Column("text_id", pa.string(), "encoding", "sha256 of the text, first 16 hex digits"),
+    Column("text", pa.string(), "encoding", "a distinct caption or prompt, or the empty text"),
+    Column("text_states", pa.large_binary(), "encoding", "(tokens, width) float16 below the last two layers"),
+    Column("text_tokens", pa.int32(), "encoding", "tokens of the text, start and end included", "tokens"),
 )
 
 COLUMNS: dict[str, Column] = {column.name: column for column in _COLUMNS}
 
 # Left out of a group's merged file: read per shard, by the few steps that need them.
-BLOB_COLUMNS = frozenset({"image", "mask_rle"})
+BLOB_COLUMNS = frozenset({"image", "mask_rle", "pixels", "latents", "latents_flipped", "text_states"})
+
+# Bytes that hold floats of a model: like float columns, equal only within a tolerance.
+FLOAT_BLOBS = frozenset({"latents", "latents_flipped", "text_states"})
 
 
 def arrow_schema(names: list[str]) -> pa.Schema:

@@ -1,6 +1,7 @@
 """Where datasets live: one `Store` over a local folder (`file://`) or a bucket (`s3://`).
 
-Paths are keys: relative, posix, without empty, "." or ".." segments. Both backends promise the same:
+Paths are keys: relative, posix, without empty, "." or ".." segments, and no key is a folder of another one.
+Both backends promise the same:
 
 * `write` and `create` are atomic. A reader sees the old bytes, the new bytes or nothing, whatever is killed.
 * `create` has exactly one winner among racing threads, processes and machines.
@@ -124,7 +125,8 @@ def open_store(uri: str) -> Store:
         from components.data.endpoint import read_endpoint
         from components.data.s3_store import S3Bucket
 
-        return S3Bucket(read_endpoint(), *split_s3_uri(uri))
+        bucket, prefix = split_s3_uri(uri)
+        return S3Bucket(read_endpoint(), bucket, prefix)
     from components.data.local_store import LocalFolder
 
     return LocalFolder(split_file_uri(uri))
@@ -136,7 +138,8 @@ def create_bucket(uri: str) -> None:
         from components.data.bucket import make_bucket
         from components.data.endpoint import read_endpoint
 
-        make_bucket(read_endpoint(), split_s3_uri(uri)[0])
+        bucket, _ = split_s3_uri(uri)
+        make_bucket(read_endpoint(), bucket)
     else:
         split_file_uri(uri)
 
@@ -190,8 +193,8 @@ def check_key(path: str) -> str:
         problem = "is empty or absolute; give a path relative to the store"
     elif any(segment in ("", ".", "..") for segment in segments):
         problem = 'has an empty, "." or ".." segment; give a plain relative path'
-    elif any(ord(character) < 32 or ord(character) == 127 for character in path):
-        problem = "has a control character; rename the file"
+    elif any(ord(character) < 32 or character in "\x7f\\" for character in path):
+        problem = "has a backslash or a control character; rename the file"
     elif any(segment.startswith(TEMPORARY_PREFIX) for segment in segments):
         problem = f"has a segment that starts with {TEMPORARY_PREFIX!r}, which is kept for writes in progress"
     else:

@@ -270,7 +270,7 @@ def run_component(step: str, arguments: Mapping[str, Any]) -> None:
     step's options. Raises ValueError when the code that runs is not the code the pipeline was compiled for.
     """
     module = importlib.import_module(f"components.{step}.step")
-    model: type[StepOptions] = module.OPTIONS
+    model: type[StepOptions] = importlib.import_module(f"components.{step}.options").OPTIONS
     wanted = arguments["code_version"]
     if wanted and wanted != code_version(step):
         raise ValueError(

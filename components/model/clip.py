@@ -35,6 +35,7 @@ class ClipModel:
     image_size: int
     embed_dim: int
     policy: Mapping[str, Any] = field(default_factory=dict)
+    config: Mapping[str, Any] = field(default_factory=dict)  # open_clip's model configuration
 
     @property
     def logit_scale(self) -> float:
@@ -106,6 +107,7 @@ def load_clip(reference: str, *, device: str = "auto", dtype: str = "auto") -> C
         image_size=size if isinstance(size, int) else max(size),
         embed_dim=int(config["embed_dim"]),
         policy=_policy(resolved, arithmetic, preprocessing, int(network.context_length)),
+        config=config,
     )
 
 

@@ -7,16 +7,16 @@ stage can train them. Lower then upper equals the tower's own token states (test
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
-import open_clip
 import torch
 from open_clip.model import CLIPTextCfg, _build_text_tower
 from torch import Tensor, nn
+
+from components.model.clip import load_clip
 
 UPPER_LAYERS = 2
 Tokenizer = Callable[[list[str]], Tensor]
@@ -80,7 +80,14 @@ class UpperText(nn.Module):
 class TextTower:
     """A frozen CLIP text tower. `config` is open_clip's text_cfg as a dict, plus "quick_gelu"."""
 
-    def __init__(self, model: nn.Module, tokenizer: Tokenizer, config: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        model: nn.Module,
+        tokenizer: Tokenizer,
+        config: dict[str, Any],
+        policy: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.policy = {**(policy or {}), "states_below_layers": UPPER_LAYERS}
         # open_clip has two layouts: CLIP keeps the tower's parts on itself, CustomTextCLIP under `.text`.
         inner = getattr(model, "text", None)
         self.tower: Any = inner if isinstance(inner, nn.Module) else model
@@ -158,13 +165,12 @@ class TextTower:
         return upper.float().cpu().requires_grad_(True)
 
 
-def load_text_tower(folder: Path) -> TextTower:
-    """The text tower of a local open_clip folder (`open_clip_config.json`, `open_clip_model.safetensors`).
+def load_text_tower(reference: str, device: str = "auto") -> TextTower:
+    """The text tower of a CLIP model by reference (see components.model.weights), in float32.
 
-    The tokenizer is open_clip's for that folder. Missing files are open_clip's FileNotFoundError.
+    Raises WeightsError when its weights are not on this machine, TextTowerError for a tower of another kind.
     """
-    name = f"local-dir:{folder}"
-    model = open_clip.create_model(name)
-    config = open_clip.get_model_config(name) or {}
-    text_cfg = {**config["text_cfg"], "quick_gelu": config.get("quick_gelu", False)}
-    return TextTower(model, open_clip.get_tokenizer(name), text_cfg)
+    clip = load_clip(reference, device=device, dtype="fp32")
+    text_cfg = {**clip.config["text_cfg"], "quick_gelu": clip.config.get("quick_gelu", False)}
+    policy = {key: value for key, value in clip.policy.items() if key not in ("preprocessing", "decoder")}
+    return TextTower(clip.network, clip.tokenizer, text_cfg, policy)

@@ -153,7 +153,7 @@ def test_artifact_metadata_is_flat_finite_and_names_what_made_it(store_uri, phot
 
 
 def test_canonical_id_of_a_step_depends_on_parent_options_policy_and_code():
-    base = dict(step="s", parents=["p"], options={"a": 1}, policy={}, code_version="c")
+    base = {"step": "s", "parents": ["p"], "options": {"a": 1}, "policy": {}, "code_version": "c"}
     ids = {
         identity.derive_id(**{**base, **change})
         for change in (

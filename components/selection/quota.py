@@ -1,0 +1,53 @@
+"""Per-breed quota: a cap that keeps the best photos, and a minimum below which a breed is left out."""
+
+import numpy as np
+import pyarrow as pa
+
+
+def rank_in_breed(breed: np.ndarray, keep: np.ndarray, order: tuple[np.ndarray, ...]) -> np.ndarray:
+    """(N,) rank of each kept row among its breed's kept rows, 0 the best; rows not kept get -1.
+
+    `breed` holds integer codes (-1: none). `order` are sort keys, the first the most important, ascending.
+    """
+    rank = np.full(len(breed), -1)
+    rows = np.flatnonzero(keep & (breed >= 0))
+    by_breed = rows[np.lexsort((*(key[rows] for key in reversed(order)), breed[rows]))]
+    codes = breed[by_breed]
+    starts = np.flatnonzero(np.r_[True, codes[1:] != codes[:-1]]) if len(codes) else np.zeros(0, int)
+    rank[by_breed] = np.arange(len(codes)) - np.repeat(starts, np.diff(np.r_[starts, len(codes)]))
+    return rank
+
+
+def over_cap(breed: np.ndarray, keep: np.ndarray, cap: int, order: tuple[np.ndarray, ...]) -> np.ndarray:
+    """(N,) bool: kept rows beyond the best `cap` of their breed (0: none is).
+
+    Only breeds over the cap are sorted, so that the usual selection of millions of rows sorts nothing.
+    """
+    counted = keep & (breed >= 0)
+    if cap <= 0 or not counted.any():
+        return np.zeros(len(breed), bool)
+    full = np.bincount(breed[counted]) > cap
+    crowded = counted.copy()
+    crowded[counted] = full[breed[counted]]
+    return rank_in_breed(breed, crowded, order) >= cap
+
+
+def under_minimum(breed: np.ndarray, counted: np.ndarray, minimum: int) -> np.ndarray:
+    """(N,) bool: rows of breeds with fewer than `minimum` counted rows (0: none is)."""
+    if minimum <= 0 or not len(breed):
+        return np.zeros(len(breed), bool)
+    counts = np.bincount(breed[counted & (breed >= 0)], minlength=int(breed.max()) + 1)
+    return (breed >= 0) & (counts[breed] < minimum)
+
+
+def breed_codes(column: pa.ChunkedArray) -> np.ndarray:
+    """Integer codes of a text column, -1 for null."""
+    encoded = column.combine_chunks().dictionary_encode()
+    return np.asarray(encoded.indices.fill_null(-1)).astype(np.int64)
+
+
+def id_order(image_id: pa.ChunkedArray) -> np.ndarray:
+    """(N,) uint64 in the order of the ids: their first 8 of 32 hex digits, read as bytes."""
+    joined = pa.chunked_array([image_id.cast(pa.large_string()).combine_chunks()]).combine_chunks()
+    data = np.frombuffer(joined.buffers()[2], np.uint8, count=32 * len(joined), offset=32 * joined.offset)
+    return data.reshape(-1, 32)[:, :8].copy().view(">u8").ravel().astype(np.uint64)

@@ -1,0 +1,222 @@
+"""Which rules a row fails: all of them, vectorised over millions of rows."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from components.data.licenses import is_permitted
+from components.data.scope import UNDECODABLE, float_column
+from components.selection.allowlist import is_allowed
+from components.selection.options import SelectionOptions
+
+SKIPPED_BY = {"similarity": ["clip_similarity"], "foreground": ["foreground_ratio", "subject_sharpness"]}
+
+
+class ScopeError(ValueError):
+    """A threshold that needs scores which were never computed; the message names the backfill."""
+
+
+@dataclass
+class Verdict:
+    """`failed[i, j]` says that row i fails rule `names[j]`; (N, rules) bool."""
+
+    names: list[str] = field(default_factory=list)
+    columns: list[np.ndarray] = field(default_factory=list)
+
+    def add(self, name: str, failed: np.ndarray) -> None:
+        """Add a rule's (N,) bool."""
+        self.names.append(name)
+        self.columns.append(failed)
+
+    @property
+    def failed(self) -> np.ndarray:
+        """(N, rules) bool."""
+        return np.stack(self.columns, axis=1)
+
+    def keep(self) -> np.ndarray:
+        """(N,) bool: no rule failed."""
+        return ~np.logical_or.reduce(self.columns)
+
+    def reasons(self) -> pa.ListArray:
+        """Per row the names of all rules it fails."""
+        rows, rules = np.nonzero(self.failed)
+        counts = np.bincount(rows, minlength=len(self.columns[0]))
+        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+        return pa.ListArray.from_arrays(offsets, pa.array(self.names).take(pa.array(rules)))
+
+
+def needed_columns(options: SelectionOptions) -> list[str]:
+    """The columns the active rules read, so that a dataset without CLIP or SAM scores can be selected too."""
+    names = [
+        "image_id",
+        "ingest_error",
+        "quality_error",
+        "width_px",
+        "height_px",
+        "breed",
+        "reviewed",
+        "source",
+    ]
+    names.append("license")
+    for active, columns in (
+        (options.laplacian_variance > 0, ["laplacian_variance"]),
+        (options.color_shift < 1, ["color_shift"]),
+        (_uses_similarity(options), ["clip_similarity", "similarity_skipped_by", "similarity_error"]),
+        (_uses_foreground(options), ["foreground_ratio", "foreground_skipped_by", "foreground_error"]),
+        (options.crop_to_subject, ["foreground_ratio_crop", "crop_box"]),
+        (options.subject_sharpness > 0, ["subject_sharpness"]),
+        (options.caption_words_min > 0 or options.caption_words_max > 0, ["caption_words", "captions_error"]),
+        (options.caption_vague, ["caption_vague"]),
+        (options.caption_truncated, ["caption_truncated"]),
+        (options.caption_has_dog_word, ["caption_has_dog_word"]),
+        (options.duplicate_exact or options.duplicate_near, ["duplicate_kind"]),
+        (options.breed_required, ["breed_confidence", "split"]),
+    ):
+        if active:
+            names.extend(columns)
+    return list(dict.fromkeys(names))
+
+
+def _uses_similarity(options: SelectionOptions) -> bool:
+    return options.clip_similarity > -1 or options.clip_similarity_fraction < 1 or options.breed_required
+
+
+def _uses_foreground(options: SelectionOptions) -> bool:
+    return options.foreground_ratio > 0 or options.crop_to_subject or options.subject_sharpness > 0
+
+
+def evaluate(table: pa.Table, options: SelectionOptions) -> Verdict:
+    """Apply every rule that looks at one row. Raises ScopeError when a row that passes lacks a score."""
+    verdict = Verdict()
+    verdict.add(UNDECODABLE, _errors(table))
+    _image_rules(table, options, verdict)
+    _caption_rules(table, options, verdict)
+    _origin_rules(table, options, verdict)
+    cheap = verdict.keep()
+    _similarity_rules(table, options, verdict, cheap)
+    _foreground_rules(table, options, verdict, cheap)
+    return verdict
+
+
+def _errors(table: pa.Table) -> np.ndarray:
+    failed = np.zeros(table.num_rows, bool)
+    for name in ("ingest_error", "quality_error", "captions_error", "similarity_error", "foreground_error"):
+        if name in table.column_names:
+            failed |= np.asarray(pc.is_valid(table.column(name)))
+    return failed
+
+
+def _image_rules(table: pa.Table, options: SelectionOptions, verdict: Verdict) -> None:
+    if options.min_side_px > 0:
+        verdict.add("min_side_px", ~(_min_side_px(table, options) >= options.min_side_px))
+    if options.laplacian_variance > 0:
+        value = float_column(table, "laplacian_variance")
+        verdict.add("laplacian_variance", ~(value >= options.laplacian_variance))
+    if options.color_shift < 1:
+        verdict.add("color_shift", ~(float_column(table, "color_shift") <= options.color_shift))
+    if options.duplicate_exact or options.duplicate_near:
+        kind = table.column("duplicate_kind")
+        for name, active in (("exact", options.duplicate_exact), ("near", options.duplicate_near)):
+            if active:
+                verdict.add(f"duplicate_{name}", _equal(kind, name))
+
+
+def _min_side_px(table: pa.Table, options: SelectionOptions) -> np.ndarray:
+    side = np.minimum(float_column(table, "width_px"), float_column(table, "height_px"))
+    if options.crop_to_subject:
+        column = table.column("crop_box").combine_chunks()
+        valid = np.asarray(column.is_valid())
+        box = np.asarray(column.fill_null([0, 0, 0, 0]).flatten()).reshape(-1, 4)
+        side = np.where(valid, np.minimum(box[:, 2] - box[:, 0], box[:, 3] - box[:, 1]), side)
+    return side
+
+
+def _caption_rules(table: pa.Table, options: SelectionOptions, verdict: Verdict) -> None:
+    if options.caption_words_min > 0:
+        words = float_column(table, "caption_words")
+        verdict.add("caption_words_min", ~(words >= options.caption_words_min))
+    if options.caption_words_max > 0:
+        words = float_column(table, "caption_words")
+        verdict.add("caption_words_max", ~(words <= options.caption_words_max))
+    if options.caption_vague:
+        verdict.add("caption_vague", _flag(table, "caption_vague", missing=True))
+    if options.caption_truncated:
+        verdict.add("caption_truncated", _flag(table, "caption_truncated", missing=True))
+    if options.caption_has_dog_word:
+        verdict.add("caption_has_dog_word", ~_flag(table, "caption_has_dog_word", missing=False))
+
+
+def _origin_rules(table: pa.Table, options: SelectionOptions, verdict: Verdict) -> None:
+    if options.licenses:
+        unknown = "allow" if options.license_unknown else "reject"
+        permitted = _by_value(table, "license", lambda key: is_permitted(key, options.licenses, unknown))
+        verdict.add("license", ~permitted)
+    if options.sources:
+        verdict.add("source", ~_by_value(table, "source", lambda name: is_allowed(name, options.sources)))
+    if options.breed_required:
+        verdict.add("breed", np.asarray(pc.is_null(table.column("breed"))))
+
+
+def _similarity_rules(
+    table: pa.Table, options: SelectionOptions, verdict: Verdict, cheap: np.ndarray
+) -> None:
+    if options.clip_similarity <= -1 and options.clip_similarity_fraction >= 1:
+        return
+    value = float_column(table, "clip_similarity")
+    skipped = _require_scores(table, "similarity", cheap)
+    bound = options.clip_similarity
+    if options.clip_similarity_fraction < 1:
+        scored = value[np.isfinite(value)]
+        best = np.quantile(scored, 1 - options.clip_similarity_fraction) if len(scored) else np.inf
+        bound = max(bound, float(best))
+    # A row that was not scored because it fails a cheap rule is rejected by that rule alone.
+    verdict.add("clip_similarity", ~(value >= bound) & ~skipped)
+
+
+def _foreground_rules(
+    table: pa.Table, options: SelectionOptions, verdict: Verdict, cheap: np.ndarray
+) -> None:
+    if not _uses_foreground(options):
+        return
+    passed = cheap & verdict.keep()
+    skipped = _require_scores(table, "foreground", passed)
+    if options.foreground_ratio > 0:
+        name = "foreground_ratio_crop" if options.crop_to_subject else "foreground_ratio"
+        value = float_column(table, name)
+        verdict.add("foreground_ratio", ~(value >= options.foreground_ratio) & ~skipped)
+    if options.subject_sharpness > 0:
+        value = float_column(table, "subject_sharpness")
+        verdict.add("subject_sharpness", ~(value >= options.subject_sharpness) & ~skipped)
+
+
+def _require_scores(table: pa.Table, step: str, passed: np.ndarray) -> np.ndarray:
+    """(N,) bool of rows outside the score scope; ScopeError when one of them passes all rules before."""
+    column = table.column(f"{step}_skipped_by")
+    skipped = np.asarray(pc.is_valid(column))
+    unscored = skipped & passed
+    if unscored.any():
+        rules = pc.value_counts(column.filter(pa.array(unscored))).to_pylist()
+        named = ", ".join(f"{step}.scope_{item['values']} leaves out {item['counts']}" for item in rules)
+        raise ScopeError(
+            f"{int(unscored.sum())} rows pass every cheaper rule but have no {step} score: {named}. "
+            "Run the same command with --backfill to score these rows (and only these), or tighten selection."
+        )
+    return skipped
+
+
+def _flag(table: pa.Table, name: str, *, missing: bool) -> np.ndarray:
+    return np.asarray(table.column(name).fill_null(missing))
+
+
+def _equal(column: pa.ChunkedArray, value: str) -> np.ndarray:
+    return np.asarray(pc.fill_null(pc.equal(column, value), False))
+
+
+def _by_value(table: pa.Table, name: str, rule: Callable[[str], bool]) -> np.ndarray:
+    """Apply a rule on text to each distinct value once."""
+    column = table.column(name).fill_null("").combine_chunks().dictionary_encode()
+    verdicts: Sequence[bool] = [rule(value) for value in column.dictionary.to_pylist()]
+    return np.asarray(verdicts, bool)[np.asarray(column.indices)]

@@ -1,0 +1,173 @@
+"""Score how well captions fit their pictures, and how sure CLIP is of the labelled breed."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from components.data.breeds import STANFORD_DOGS, breed_table
+from components.data.images import ImageError, decode_reduced
+from components.data.manifest import DatasetManifest
+from components.data.scope import scope_columns, scope_rules, skipped_by
+from components.data.scores import ScoreCache
+from components.data.task import Batches, Task, add_group
+from components.similarity.confidence import TEMPLATES, BreedConfidence
+from components.similarity.cosine import cosine
+from components.similarity.embeddings import Embedder, TextEmbeddings
+from components.similarity.options import SimilarityOptions
+
+INPUTS = ("dataset",)
+SPLIT = True
+COLUMNS = ["clip_similarity", "breed_confidence", "similarity_skipped_by", "similarity_error"]
+
+
+def run(task: Task, dataset: DatasetManifest, *, options: SimilarityOptions) -> DatasetManifest:
+    """Score the rows inside the scope; pictures embedded before, in any dataset of this root, are reused.
+
+    Raises WeightsError when the model is not on this machine: nothing is downloaded here.
+    """
+    from components.model.clip import bf16_drift, load_clip
+
+    model = load_clip(options.model, device=options.device, dtype=options.dtype)
+    scorer = _Scorer(task, options, model, model.image_size, dict(model.policy))
+    with scorer:
+        result = add_group(
+            task,
+            dataset,
+            step="similarity",
+            options=options,
+            columns=COLUMNS,
+            reads=["image", "caption", "breed", *scope_columns(scorer.scope)],
+            score=scorer,
+            policy=scorer.policy,
+        )
+    if scorer.sample:
+        drift = bf16_drift(
+            model, scorer.sample, [f"a photo of a {name}" for name in scorer.labels.values()][:8]
+        )
+        print(
+            f"similarity: {scorer.embedded} pictures embedded; largest bfloat16 drift of a cosine {drift:.2e}"
+        )
+    return result
+
+
+class _Scorer:
+    """Scores the batches of a shard, through the cache of picture embeddings."""
+
+    def __init__(
+        self,
+        task: Task,
+        options: SimilarityOptions,
+        embedder: Embedder,
+        image_size: int,
+        model: dict[str, Any],
+    ):
+        self.options = options
+        self.scope = scope_rules(
+            {
+                "min_side_px": options.scope_min_side_px,
+                "laplacian_variance": options.scope_laplacian_variance,
+                "color_shift": options.scope_color_shift,
+            }
+        )
+        self.labels = _labels(options)
+        self.policy = {
+            "model": model,
+            "templates": list(TEMPLATES),
+            "breeds": [list(item) for item in sorted(self.labels.items())],
+        }
+        self.embedded = 0
+        self.sample: list[np.ndarray] = []
+        self._embedder = embedder
+        self._side_px = image_size
+        self._texts = TextEmbeddings(embedder)
+        self._confidence = BreedConfidence(embedder, self.labels)
+        self._pool = ThreadPoolExecutor(task.workers)
+        schema = pa.schema([pa.field("embedding", pa.list_(pa.float32()))])
+        self._cache = ScoreCache(task.store, "similarity", {"image": model}, schema)
+
+    def __enter__(self) -> "_Scorer":
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._pool.shutdown()
+        self._cache.flush()
+
+    def __call__(self, batches: Batches) -> Iterator[dict[str, list[Any]]]:
+        for batch in batches:
+            skipped = skipped_by(batch, self.scope)
+            rows = [row for row, rule in enumerate(skipped) if rule is None]
+            vectors, errors = self._embed(batch, rows)
+            good = [row for row in rows if row in vectors]
+            similarity: list[float | None] = [None] * batch.num_rows
+            confidence: list[float | None] = [None] * batch.num_rows
+            if good:
+                images = np.stack([vectors[row] for row in good])
+                captions = batch.column("caption").to_pylist()
+                cosines = cosine(images, self._texts([captions[row] or "" for row in good]))
+                breeds = batch.column("breed").to_pylist()
+                sure = self._confidence(images, [breeds[row] for row in good])
+                for row, value, probability in zip(good, cosines, sure, strict=True):
+                    similarity[row] = float(value) if np.isfinite(value) else None
+                    confidence[row] = float(probability) if np.isfinite(probability) else None
+                    if not np.isfinite(value):
+                        errors[row] = "the model gave a value that is not a number"
+            yield {
+                "image_id": batch.column("image_id").to_pylist(),
+                "clip_similarity": similarity,
+                "breed_confidence": confidence,
+                "similarity_skipped_by": skipped,
+                "similarity_error": [errors.get(row) for row in range(batch.num_rows)],
+            }
+
+    def _embed(self, batch: pa.RecordBatch, rows: list[int]) -> tuple[dict[int, np.ndarray], dict[int, str]]:
+        """Embeddings and errors by row. What the cache holds is neither decoded nor embedded again."""
+        ids, images = batch.column("image_id").to_pylist(), batch.column("image")
+        vectors: dict[int, np.ndarray] = {}
+        errors: dict[int, str] = {}
+        missing: dict[str, list[int]] = {}
+        for row in rows:
+            known = self._cache.get(ids[row])
+            if known is not None:
+                vectors[row] = np.asarray(known["embedding"], np.float32)
+            else:
+                missing.setdefault(ids[row], []).append(row)
+        keys = list(missing)
+        for start in range(0, len(keys), self.options.batch_size):
+            part = keys[start : start + self.options.batch_size]
+            decoded = list(self._pool.map(self._decode, [images[missing[key][0]].as_py() for key in part]))
+            pictures = {
+                key: item for key, item in zip(part, decoded, strict=True) if isinstance(item, np.ndarray)
+            }
+            for key, item in zip(part, decoded, strict=True):
+                if isinstance(item, ImageError):
+                    errors.update(dict.fromkeys(missing[key], str(item)))
+            embeddings = self._embedder.embed_images(list(pictures.values()))
+            self.embedded += len(pictures)
+            self.sample = self.sample or list(pictures.values())[:8]
+            for key, vector in zip(pictures, embeddings, strict=True):
+                self._cache.put(key, {"embedding": vector.tolist()})
+                vectors.update(dict.fromkeys(missing[key], vector))
+        return vectors, errors
+
+    def _decode(self, data: bytes) -> np.ndarray | ImageError:
+        try:
+            # Twice the model's side keeps its own resize the one that decides what it sees.
+            return decode_reduced(data, 2 * self._side_px)
+        except ImageError as error:
+            return error
+
+
+def _labels(options: SimilarityOptions) -> dict[str, str]:
+    """Breed key -> name of the breeds compared. Raises ValueError for a breed that is not in the table."""
+    table = breed_table(options.breeds_csv)
+    if not options.breeds:
+        return {key: breed.name for key, breed in table.breeds.items() if breed.collection == STANFORD_DOGS}
+    unknown = [key for key in options.breeds if key not in table]
+    if unknown:
+        raise ValueError(
+            f"similarity.breeds names {', '.join(unknown)}, which the breed table does not have."
+        )
+    return {key: table[key].name for key in options.breeds}
