@@ -6,8 +6,8 @@ from components.captions.phrases import find_phrases, fold, has_phrase
 
 # The default of the option `dog_words`. Inflected forms are listed, since only whole words count outside the
 # scripts without spaces; the breed names are those that people write without "dog" and mean nothing else by.
-# Left out because they are words of other languages: Italian "cane", Polish "pies", Croatian "pas"; Korean "개"
-# alone also counts things, so it stands with its particles.
+# Left out because they are words of other languages: Italian "cane", Polish "pies", Croatian "pas". Korean
+# "개" alone also counts things, so it stands with its particles.
 DOG_WORDS: tuple[str, ...] = (
     *("dog", "dogs", "dog's", "dogs'", "doggy", "doggie", "doggies", "puppy", "puppies", "pup", "pups"),
     *("canine", "canines", "hound", "hounds", "pooch"),
