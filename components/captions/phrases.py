@@ -21,21 +21,25 @@ def fold(text: str) -> str:
 
 def find_phrases(caption: str, phrases: Iterable[str]) -> list[str]:
     """The folded phrases that stand in a caption, in order of appearance, longest first at one place."""
-    pattern = _pattern(tuple(phrases))
-    return pattern.findall(fold(caption)) if pattern else []
+    text = fold(caption)
+    # A plain search of each phrase is far cheaper than one pattern of hundreds of alternatives, and most
+    # captions hold none of them.
+    present = tuple(phrase for phrase in _folded(tuple(phrases)) if phrase in text)
+    return _pattern(present).findall(text) if present else []
 
 
 def has_phrase(caption: str, phrases: Iterable[str]) -> bool:
     """Whether any of the phrases stands in the caption."""
-    pattern = _pattern(tuple(phrases))
-    return bool(pattern and pattern.search(fold(caption)))
+    return bool(find_phrases(caption, phrases))
 
 
 @lru_cache(maxsize=32)
-def _pattern(phrases: tuple[str, ...]) -> "regex.Pattern[str] | None":
-    folded = sorted({fold(phrase) for phrase in phrases} - {""}, key=lambda p: (-len(p), p))
-    if not folded:
-        return None
+def _folded(phrases: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(sorted({fold(phrase) for phrase in phrases} - {""}, key=lambda p: (-len(p), p)))
+
+
+@lru_cache(maxsize=1024)
+def _pattern(folded: tuple[str, ...]) -> "regex.Pattern[str]":
     return regex.compile("|".join(_whole(phrase) for phrase in folded))
 
 

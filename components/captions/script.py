@@ -1,5 +1,8 @@
 """The script a caption is written in, so that a report can show what the rules do to each."""
 
+from collections import Counter
+from functools import lru_cache
+
 import regex
 
 from components.captions.words import clean
@@ -20,13 +23,20 @@ def dominant_script(caption: str) -> str:
 
     "None" means no letter at all: an empty caption, digits, emoji. A tie goes to the earlier in SCRIPTS.
     """
-    text = clean(caption)
-    letters = len(_LETTER.findall(text))
-    if not letters:
+    found = Counter(script for script in map(_script, clean(caption)) if script)
+    if not found:
         return NONE
-    counts = {script: len(pattern.findall(text)) for script, pattern in _BY_SCRIPT.items()}
+    counts = {script: found[script] for script in SCRIPTS}
     kana = counts.pop("Hiragana") + counts.pop("Katakana")
     if kana:
         counts[JAPANESE] = kana + counts.pop("Han")
-    counts[OTHER] = letters - sum(counts.values())
+    counts[OTHER] = found[OTHER]
     return max(counts, key=lambda script: counts[script])
+
+
+@lru_cache(maxsize=65_536)
+def _script(character: str) -> str | None:
+    """Script of one letter, OTHER for a letter of none of SCRIPTS, None for what is no letter."""
+    if not _LETTER.match(character):
+        return None
+    return next((script for script, pattern in _BY_SCRIPT.items() if pattern.match(character)), OTHER)

@@ -20,6 +20,7 @@ class Progress:
     ):
         self.label, self.total, self.unit, self.every_s = label, total, unit, every_s
         self.done = 0
+        self._skipped = 0
         self._stream = stream
         self._lock = threading.Lock()
         self._start = self._last = time.monotonic()
@@ -34,9 +35,21 @@ class Progress:
             self._last = now
             print(self.line(now - self._start, note), file=self._stream or sys.stderr, flush=True)
 
+    def skip(self, count: int) -> None:
+        """Count units that were found done; they say nothing about the rate."""
+        with self._lock:
+            self.done += count
+            self._skipped += count
+            if self.done >= self.total:
+                print(
+                    f"{self.label} {self.done:,}/{self.total:,} {self.unit}, {self._skipped:,} done before",
+                    file=self._stream or sys.stderr,
+                    flush=True,
+                )
+
     def line(self, elapsed_s: float, note: str = "") -> str:
         """The line for the present count."""
-        rate = self.done / elapsed_s if elapsed_s > 0 else 0.0
+        rate = (self.done - self._skipped) / elapsed_s if elapsed_s > 0 else 0.0
         left = f", ETA {(self.total - self.done) / rate:.0f} s" if rate > 0 and self.done < self.total else ""
         rate_text = f"{rate:,.0f}" if rate >= 10 else f"{rate:.2f}"
         tail = f", {note}" if note else ""

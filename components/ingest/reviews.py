@@ -76,13 +76,14 @@ class Reviews:
             table = Table(io.BytesIO(data), self.name, synonyms=REVIEW_SYNONYMS)
         except SourceError as error:
             raise ReviewError(str(error)) from None
-        for row in table.rows():
-            try:
-                if row.problem:
-                    raise SourceError(row.problem)
-                self._take(row.values)
-            except SourceError as error:
-                yield f"line {row.line}: {error}"
+        with table:
+            for row in table.rows():
+                try:
+                    if row.problem:
+                        raise SourceError(row.problem)
+                    self._take(row.values)
+                except SourceError as error:
+                    yield f"line {row.line}: {error}"
 
     def _take(self, values: dict[str, str]) -> None:
         breed, fault = clean_text(values.get("breed", ""))

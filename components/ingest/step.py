@@ -82,7 +82,7 @@ def run(task: Task, *, options: IngestOptions) -> DatasetManifest:
     source = _open(options)
     reviews = _reviews(options.reviews)
     rows = list(_rows(source, options, reviews))
-    for name in reviews.unused():
+    for name in reviews.unused() if reviews else ():
         print(f"ingest: {options.reviews} reviews {name}, which is not among the photos.", flush=True)
     if not rows:
         raise ValueError(f"{options.source} holds no photos (found: {dict(source.ignored) or 'nothing'}).")
@@ -90,7 +90,7 @@ def run(task: Task, *, options: IngestOptions) -> DatasetManifest:
     folder = f"{options.name}/images/{derive_id(step='ingest', code_version=code_version('ingest'))}"
     plan = plan_shards(fingerprints, _receipts(task, folder), options.shard_rows)
     progress = Progress("ingest", len(rows))
-    progress.add(sum(receipt.file.rows for receipt in plan.reused), "done before")
+    progress.skip(sum(receipt.file.rows for receipt in plan.reused))
     written = [
         receipt
         for chunk in plan.chunks
@@ -118,14 +118,16 @@ def _open(options: IngestOptions) -> Source:
     return open_source(options.source, options.kind, **declared)
 
 
-def _reviews(path: str) -> Reviews:
+def _reviews(path: str) -> Reviews | None:
+    if not path:
+        return None
     try:
-        return Reviews(Path(path).read_bytes() if path else b"", path)
+        return Reviews(Path(path).read_bytes(), path)
     except OSError as error:
         raise ValueError(f"ingest.reviews: {path} cannot be read ({error.strerror}).") from None
 
 
-def _rows(source: Source, options: IngestOptions, reviews: Reviews) -> Iterator[Row]:
+def _rows(source: Source, options: IngestOptions, reviews: Reviews | None) -> Iterator[Row]:
     """Hash every file once, a run of files at a time, keeping no bytes."""
     breeds = breed_table(options.breeds)
     items = list(source.items())
@@ -135,7 +137,8 @@ def _rows(source: Source, options: IngestOptions, reviews: Reviews) -> Iterator[
         for item, data in zip(run, source.read(run), strict=True):
             content = b"" if isinstance(data, SourceError) else data
             image_id = hashlib.sha256(content).hexdigest()[:32]
-            item = reviews.apply(item, image_id)
+            if reviews is not None:
+                item = reviews.apply(item, image_id)
             error = item.problem or (str(data) if isinstance(data, SourceError) else None)
             yield Row(
                 item=replace(item, problem=""),

@@ -1,6 +1,6 @@
 """Column names of tables, sidecars and Parquet files, and what their values mean."""
 
-import unicodedata
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -23,6 +23,7 @@ TEXT_ROLES = ("caption", "breed", "source", "license", "group")
 YES = frozenset({"true", "1", "yes", "y", "t", "x", "1.0", "reviewed"})
 NO = frozenset({"", "false", "0", "no", "n", "f", "0.0", "none", "null", "nan"})
 NULLS = frozenset({"none", "null", "nan", "n/a", "<na>"})  # what exporters write for a missing value
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 MAX_TEXT_CHARS = 20_000
 
 
@@ -57,6 +58,8 @@ def as_text(value: Any) -> str:
 def clean_text(text: str) -> tuple[str, str]:
     """Return (text that Arrow can hold, problem). Bytes that are not UTF-8 become U+FFFD."""
     problem = ""
+    if len(text) <= MAX_TEXT_CHARS and text.isascii():  # most fields by far
+        return text, problem
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -117,6 +120,6 @@ def safe_relpath(text: str) -> str:
     segments = path.split("/")
     if ".." in segments:
         raise SourceError(f'{shown} leaves the source with ".."; write it relative to the source')
-    if any(unicodedata.category(character) in ("Cc", "Cs") for character in path):
+    if _UNPRINTABLE.search(path):
         raise SourceError(f"{shown} has control characters or is not UTF-8; rename the file")
     return "/".join(segment for segment in segments if segment not in ("", "."))

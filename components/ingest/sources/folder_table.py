@@ -89,8 +89,9 @@ class FolderTable(FolderSource):
 
     def _batches(self, at: int, place: TablePlace) -> Iterator[pa.RecordBatch]:
         columns: dict[str, list[Any]] = {name: [] for name in _SCHEMA.names}
-        with self.tree.open(place.relpath) as stream:
-            for row in Table(stream, place.relpath, self.options.columns, self.options.encoding).rows():
+        stream = self.tree.open(place.relpath)
+        with Table(stream, place.relpath, self.options.columns, self.options.encoding) as table:
+            for row in table.rows():
                 _append(columns, at, place, row)
                 if len(columns["line"]) == BATCH_ROWS:
                     yield pa.RecordBatch.from_pydict(columns, _SCHEMA)

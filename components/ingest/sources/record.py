@@ -127,11 +127,11 @@ def open_source(path_or_uri: str, kind: str = "auto", **declared: Any) -> Source
     options = KindOptions(**{name: value for name, value in declared.items() if name not in names})
     if facts.group_by not in ("", "folder"):
         raise SourceError(f'group_by={facts.group_by!r} is not known: use "folder" or leave it out.')
-    if not facts.source:
-        facts = replace(facts, source=tree.name)
     if extension(tree.only) in TABLE_EXTENSIONS and kind in ("auto", "folder_table"):
         options, tree = replace(options, table=options.table or tree.only), tree.whole()
         kind = "folder_table"
+    if not facts.source:
+        facts = replace(facts, source=tree.name)
     if kind == "auto":
         kind = detect(tree, options)
     elif kind not in KINDS:

@@ -37,7 +37,7 @@ class TableRow:
 
 
 class Table:
-    """A table in a stream, with its roles found from the header (or from `columns`).
+    """A table in a stream, with its roles found from the header (or from `columns`). A context manager.
 
     Attributes: roles, {role: column name} of the header, or of the first record of a JSONL.
     Raises SourceError when the file is no table, has no column that names pictures, or has no text encoding.
@@ -53,8 +53,21 @@ class Table:
     ) -> None:
         self.name, self._synonyms = name, synonyms
         self._lines = _Lines(_text(stream, name, encoding), encoding)
-        self._json = name.lower().endswith(JSON_EXTENSIONS)
-        self._tsv = name.lower().endswith(".tsv")
+        try:
+            self._find_roles(columns)
+        except BaseException:
+            self._lines.close()
+            raise
+
+    def __enter__(self) -> "Table":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._lines.close()
+
+    def _find_roles(self, columns: str) -> None:
+        self._json = self.name.lower().endswith(JSON_EXTENSIONS)
+        self._tsv = self.name.lower().endswith(".tsv")
         self._delimiter, self._header = ",", [""]
         self.roles: dict[str, str] = {}
         if self._json:
@@ -66,8 +79,8 @@ class Table:
         if not self.roles.keys() & NAMING_ROLES:
             found = ", ".join(repr(column[:40]) for column in self._header) or "nothing"
             raise SourceError(
-                f"{name} has no column that names files: found {found}; looked for one of "
-                f"{', '.join(synonyms['file'])}. "
+                f"{self.name} has no column that names files: found {found}; looked for one of "
+                f"{', '.join(self._synonyms['file'])}. "
                 'Without a header say columns="file,caption,-,breed".'
             )
 
@@ -122,8 +135,10 @@ class Table:
                     f"has {len(fields)} fields where the header has {width}; "
                     f"put quotes around a field that holds {self._delimiter!r}"
                 )
-            padded = fields + [""] * (width - len(fields))
-            yield TableRow(line, {role: padded[index].strip() for role, index in position.items()}, problem)
+            # Of a row whose fields have shifted, only what stands first can be trusted.
+            trusted = 1 if problem else width
+            values = {role: fields[at].strip() for role, at in position.items() if at < trusted}
+            yield TableRow(line, values, problem)
 
     def _whole_record(self, line: int, text: str) -> tuple[str, str]:
         """Join lines while a quote is open. Lines that turn out not to belong are given back."""
@@ -212,6 +227,10 @@ class _Lines:
         self._count += 1
         return self._count, text
 
+    def close(self) -> None:
+        """Close the stream, too."""
+        self._stream.close()
+
     def push_back(self, *lines: tuple[int, str]) -> None:
         self._back.extend(reversed(lines))
 
@@ -234,7 +253,7 @@ def _text(stream: IO[bytes], name: str, encoding: str) -> io.TextIOWrapper:
 def _state(text: str, delimiter: str) -> str:
     """Tell whether a record is "whole", has an "open" quote, or is "malformed": text after a closing one."""
     at, end = 0, len(text)
-    while at < end:
+    while at < end and '"' in text:
         if text[at] == '"':
             at += 1
             while True:
@@ -255,6 +274,8 @@ def _state(text: str, delimiter: str) -> str:
 
 def _fields(record: str, delimiter: str) -> list[str]:
     """Split one whole record; quoted newlines stay as they are."""
+    if '"' not in record:
+        return _plain(record, delimiter)
     return next(csv.reader([re.sub(r"[\r\n]+\Z", "", record)], delimiter=delimiter), [""])
 
 

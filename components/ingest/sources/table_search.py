@@ -86,8 +86,7 @@ def _relpaths(tree: FileTree) -> Iterator[str]:
 
 def _place(tree: FileTree, name: str, options: KindOptions, folders: list[str]) -> TablePlace:
     """Open a table and probe what its names are relative to: its folder, the root, or an "images" folder."""
-    with tree.open(name) as stream:
-        table = Table(stream, name, options.columns, options.encoding)
+    with Table(tree.open(name), name, options.columns, options.encoding) as table:
         roles = tuple(sorted(table.roles))
         probed = [row.values.get("file", "") for row in islice(table.rows(), PROBED_ROWS)]
     files = []

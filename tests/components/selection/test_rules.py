@@ -1,11 +1,14 @@
 """Selection rules: each alone against planted rows, NaN never passes, every failed rule is listed."""
 
+import hashlib
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from components.data.schema import arrow_schema
 from components.selection.options import SelectionOptions
+from components.selection.quota import id_order
 from components.selection.rules import ScopeError, evaluate, needed_columns
 from components.selection.step import count, select
 
@@ -42,7 +45,10 @@ GOOD = {
 
 
 def rows(*changes):
-    records = [{**GOOD, "image_id": f"{i:032x}", **change} for i, change in enumerate(changes)]
+    records = [
+        {**GOOD, "image_id": hashlib.sha256(bytes([i])).hexdigest()[:32], **change}
+        for i, change in enumerate(changes)
+    ]
     return pa.Table.from_pylist(records, schema=arrow_schema(list(GOOD)))
 
 
@@ -182,6 +188,13 @@ def test_the_cap_does_not_depend_on_row_order():
         shuffled.column("image_id")[int(i)].as_py() for i in np.flatnonzero(shuffled.column("keep"))
     }
     assert (kept, len(kept)) == (kept_shuffled, 7)
+
+
+def test_ids_are_ordered_as_their_text_is():
+    ids = [hashlib.sha256(bytes([i])).hexdigest()[:32] for i in range(50)]
+    keys = id_order(pa.chunked_array([ids[:20], ids[20:]]))
+    assert [ids[i] for i in np.argsort(keys)] == sorted(ids)
+    assert int(keys[0]) == int(ids[0][:16], 16)
 
 
 def test_breeds_under_the_minimum_are_left_out():

@@ -22,6 +22,7 @@ _CC_PARTS = (
     ("sa", re.compile(r"\bsa\b|share-?alike")),
 )
 _CC_NAME = re.compile(r"\bcc\b|creative-?commons|^attribution")
+_SPDX_ID = re.compile(r"[A-Za-z]+(-[A-Za-z0-9.+]+)*-\d+(\.\d+)*(-only|-or-later)?")  # "GPL-3.0-only"
 _VERSION = re.compile(r"(?<![\d.])v?([1-4])\.(\d)(?:\.0)?(?![\d.])|(?<![\d.])v?([1-4])(?![\d.])")
 # Jurisdictions that Creative Commons ported its licences to.
 _PLACES = frozenset(
@@ -48,7 +49,7 @@ _OTHERS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\bgfdl\b|gnu-free-documentation", "LicenseRef-GFDL"),
         (r"\bodbl\b|open-database-licen[sc]e", "ODbL-1.0"),
         (r"\bodc-by\b|open-data-commons-attribution", "ODC-By-1.0"),
-        (r"^(unknown|none|n/a|na|null|nan|-|\?|not-stated|unspecified)$", ""),
+        (r"^(unknown|none|n-a|na|null|nan|-|\?|not-stated|unspecified)$", ""),
     )
 )
 
@@ -59,6 +60,8 @@ def normalise_license(text: str) -> str:
     match = _CC_URL.search(raw)
     if match:
         return _cc_url_key(match)
+    if raw.casefold().startswith("licenseref-"):
+        return "LicenseRef-" + raw[len("licenseref-") :]
     plain = re.sub(r"[\s_,;:()/]+", "-", raw.casefold()).strip("-.")
     if re.search(r"\bcc-?0\b|\bcc-zero\b", plain):
         return "CC0-1.0"
@@ -71,8 +74,8 @@ def normalise_license(text: str) -> str:
             return key
     if not plain:
         return ""
-    if plain.startswith("licenseref-"):
-        return "LicenseRef-" + raw[len("licenseref-") :]
+    if _SPDX_ID.fullmatch(raw):
+        return raw
     return "LicenseRef-" + re.sub(r"[^0-9A-Za-z.\-]+", "-", raw).strip("-.")[:80]
 
 
@@ -94,15 +97,16 @@ def _cc_key(plain: str) -> str:
     number = (f"{version[1]}.{version[2]}" if version[1] else f"{version[3]}.0") if version else ""
     tail = plain[version.end() :] if version else ""
     place = next((word for word in re.findall(r"[a-z]+", tail) if word in _PLACES), "")
-    order = [name for name in ("by", "nc", "nd", "sa") if name in names or name == "by"]
+    attributed = "by" in names or number != "1.0"
+    order = [name for name in ("by", "nc", "nd", "sa") if name in names or (name == "by" and attributed)]
     return "-".join(["CC", *(name.upper() for name in order), *filter(None, (number, place.upper()))])
 
 
 def is_permitted(key: str, allowed: Sequence[str], unknown: str = "reject") -> bool:
     """Tell whether a licence key is on the list.
 
-    `allowed` holds keys ("CC-BY-4.0"), families without version ("CC-BY" takes CC-BY-2.0-FR and not CC-BY-SA
-    or CC-BY-NC), any spelling `normalise_license` knows, or patterns with * and ?. An empty list takes all.
+    `allowed` holds keys ("CC-BY-4.0"), families without version or country ("CC-BY" takes CC-BY-2.0-FR, not
+    CC-BY-SA or CC-BY-NC), any spelling `normalise_license` knows, or patterns with * and ?. An empty list takes all.
     `unknown` decides on rows that state no licence: "reject" or "allow". Raises ValueError for others.
     """
     if unknown not in UNKNOWN_POLICIES:
@@ -120,5 +124,8 @@ def _matches(key: str, entry: str) -> bool:
     wanted = normalise_license(entry)
     if not wanted:
         return False
-    rest = key.casefold().removeprefix(wanted.casefold())
-    return key.casefold().startswith(wanted.casefold()) and re.fullmatch(r"(-\d.*)?", rest) is not None
+    if not key.casefold().startswith(wanted.casefold()):
+        return False
+    rest = key[len(wanted) :]
+    ported = wanted[-1].isdigit() and rest[1:].casefold() in _PLACES
+    return not rest or ported or re.match(r"-\d", rest) is not None

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from components.captions.tokens import is_truncated, token_count, token_ids, tokens_policy
+from components.data.tokens import is_truncated, token_count, token_ids, tokens_policy
 
 CAPTIONS = [
     "",
@@ -77,7 +77,7 @@ def test_sixty_seven_chinese_characters_are_about_165_tokens():
 
 def test_counting_tokens_imports_no_torch():
     code = (
-        "import sys; from components.captions.tokens import token_count as n;"
+        "import sys; from components.data.tokens import token_count as n;"
         "print(n('dog'), 'torch' in sys.modules, 'open_clip' in sys.modules)"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

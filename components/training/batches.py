@@ -1,0 +1,103 @@
+"""Rows to train on, in a shuffled order that depends on (seed, epoch) alone and resumes at the exact row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from torch import Tensor
+
+from components.training.stages import Stage
+
+
+@dataclass(frozen=True)
+class Batch:
+    """images: (B, H, W, 3) uint8; hidden: (B, L, D) lower text states; mask: (B, L) bool; breed: (B,) int64,
+    with the null breed where none is known."""
+
+    images: Tensor
+    hidden: Tensor
+    mask: Tensor
+    breed: Tensor
+
+
+class Rows(Protocol):
+    """A source of training rows. `load` is called from one background thread, never by two at once.
+
+    tiers: (N,) int8, 0 reviewed, 1 confident, -1 neither. null_text: lower states (l, D) of the empty text.
+    """
+
+    tiers: np.ndarray
+    null_text: Tensor
+
+    def __len__(self) -> int: ...
+
+    def load(self, indices: np.ndarray) -> Batch: ...
+
+
+class EmptyTier(ValueError):
+    """A stage needs rows of a tier, and there are none."""
+
+
+@dataclass(frozen=True)
+class Position:
+    """How far a run has read: `offset` rows of `epoch` are consumed."""
+
+    epoch: int = 0
+    offset: int = 0
+
+
+class Order:
+    """Which rows come when: every eligible row exactly once an epoch, in batches, the last one short."""
+
+    def __init__(self, tiers: np.ndarray, stage: Stage, batch: int, seed: int) -> None:
+        self.tiers, self.stage, self.batch, self.seed = np.asarray(tiers), stage, batch, seed
+        for phase in stage.phases:
+            if not np.isin(self.tiers, phase.tiers).any():
+                wanted = " or ".join(str(tier) for tier in phase.tiers)
+                raise EmptyTier(
+                    f"stage {stage.number} ({stage.name}) trains on rows of tier {wanted} from epoch "
+                    f"{phase.epoch} on, but none of the {len(self.tiers)} rows has it. Review pictures (tier 0) "
+                    "or loosen the breed-confidence threshold (tier 1) in selection, or leave the stage out"
+                )
+
+    def epoch(self, number: int) -> np.ndarray:
+        """Row indices of an epoch in order: a function of (seed, stage, epoch) and the tiers, nothing else."""
+        rows = np.flatnonzero(np.isin(self.tiers, self.stage.tiers_at(number)))
+        rng = np.random.default_rng([self.seed, self.stage.number, number])
+        return rng.permutation(rows)
+
+    def batches(self, position: Position) -> Iterator[tuple[np.ndarray, Position]]:
+        """Endless: the indices of the next batch, and the position after it. Batches never cross epochs."""
+        epoch, offset = position.epoch, position.offset
+        while True:
+            rows = self.epoch(epoch)
+            while offset < len(rows):
+                indices = rows[offset : offset + self.batch]
+                offset += len(indices)
+                yield indices, Position(epoch, offset)
+            epoch, offset = epoch + 1, 0
+
+    def steps(self, epochs: int) -> int:
+        """Optimizer steps that this many epochs take."""
+        return sum(-(-len(self.epoch(number)) // self.batch) for number in range(epochs))
+
+
+def prefetched(rows: Rows, order: Order, start: Position, steps: int) -> Iterator[tuple[Batch, Position]]:
+    """`steps` batches from `start` on, the next one loading while the present one trains.
+
+    Positions are those of consumed batches, so a batch that was loaded ahead is loaded again after a resume.
+    """
+    plan = order.batches(start)
+    with ThreadPoolExecutor(1, thread_name_prefix="rows") as pool:
+        ahead = None
+        for remaining in range(steps, 0, -1):
+            indices, position = ahead[1:] if ahead else next(plan)
+            future = ahead[0] if ahead else pool.submit(rows.load, indices)
+            if remaining > 1:
+                following = next(plan)
+                ahead = (pool.submit(rows.load, following[0]), *following)
+            yield future.result(), position

@@ -1,0 +1,261 @@
+"""The training loop: one for all stages, resumable to the bit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from components.data.killpoints import killpoint
+from components.model.autoencoder import pixels_to_samples
+from components.model.checkpoint import Checkpoints, load_weights, state_to_bytes, tensors_to_bytes
+from components.model.ema import Ema
+from components.model.flow_model import FlowModel
+from components.model.objective import LossByTime, analytic_floor, velocity_loss
+from components.model.paths import PATHS, interpolate
+from components.training.batches import Batch, Order, Position, Rows, prefetched
+from components.training.draws import Draws, draw, step_generator, without_text
+from components.training.logbook import Logbook
+from components.training.optimizer import learning_rate, parameter_groups, set_learning_rate
+from components.training.run_state import LoopOptions, Progress, StepReport, TrainingResult
+from components.training.stages import Stage
+
+
+class NonFiniteError(RuntimeError):
+    """Loss or gradients were NaN or infinite for too many steps in a row."""
+
+
+class ResumeError(ValueError):
+    """A checkpoint that belongs to other data."""
+
+
+class Trainer:
+    """Trains `model` in place through one stage; `ema` holds the averaged weights.
+
+    All state that `run` advances is in the checkpoint. A new Trainer over the same rows, options and
+    checkpoints continues where the newest good checkpoint stands, and ends with the same bits.
+    """
+
+    def __init__(
+        self,
+        model: FlowModel,
+        rows: Rows,
+        stage: Stage,
+        options: LoopOptions,
+        checkpoints: Checkpoints | None = None,
+    ) -> None:
+        self.model, self.rows, self.stage, self.options = model, rows, stage, options
+        self.checkpoints = checkpoints
+        self.device = next(model.parameters()).device
+        if options.channels_last:
+            model.to(memory_format=torch.channels_last)
+        self.order = Order(rows.tiers, stage, options.batch, options.seed)
+        groups = parameter_groups(model, stage, options.weight_decay)
+        self.optimizer = torch.optim.AdamW(groups, lr=options.learning_rate)
+        self.ema = Ema(model, options.ema_decay)
+        self.bins = LossByTime()
+        self.progress = Progress()
+        self.moments = torch.zeros(3, dtype=torch.float64)  # pixels seen: number, sum, sum of squares
+        self._restore()
+
+    # -- the run ---------------------------------------------------------------------------------------------
+
+    def run(
+        self,
+        logbook: Logbook | None = None,
+        on_step: Callable[[StepReport], None] | None = None,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> TrainingResult:
+        """Train to `options.steps`. `stop` is asked after each step; True saves and returns early."""
+        options, progress = self.options, self.progress
+        self.model.train()
+        start, images, last_loss, saved = time.monotonic(), 0, float("nan"), progress.step
+        remaining = max(options.steps - progress.step, 0)
+        for batch, position in prefetched(self.rows, self.order, progress.position, remaining):
+            loss, norm, rate, skipped = self._step(batch)
+            progress.position = position
+            images += len(batch.breed)
+            speed = images / max(time.monotonic() - start, 1e-9)
+            report = StepReport(
+                progress.step, options.steps, position.epoch, loss, norm, rate, speed, skipped
+            )
+            if on_step:
+                on_step(report)
+            last = progress.step == options.steps
+            if progress.step % options.log_every == 0 or last:
+                last_loss = self._log(logbook, report)
+            stopping = not last and stop()
+            if progress.step % options.checkpoint_every == 0 or last or stopping:
+                self.save()
+                saved = progress.step
+            killpoint("training-after-step")
+            if stopping:
+                break
+        assert saved == progress.step
+        return TrainingResult(
+            steps=progress.step,
+            epochs=progress.position.epoch,
+            loss=last_loss,
+            skipped_steps=progress.skipped,
+            images_per_s=images / max(time.monotonic() - start, 1e-9),
+            seconds=time.monotonic() - start,
+            complete=progress.step >= options.steps,
+        )
+
+    def _step(self, batch: Batch) -> tuple[float, float, float, bool]:
+        """One optimizer step on one batch: (loss, gradient norm, learning rate, skipped)."""
+        options, progress = self.options, self.progress
+        rate = learning_rate(
+            progress.updates + 1, options.learning_rate, options.warmup, options.steps, options.final_lr_share
+        )
+        set_learning_rate(self.optimizer, rate)
+        self.optimizer.zero_grad(set_to_none=True)
+        loss = self._backward(batch)
+        limit = options.clip if options.clip > 0 else float("inf")
+        norm = float(nn.utils.clip_grad_norm_(self._trained(), limit))
+        progress.step += 1
+        finite = all(map(_is_finite, (loss, norm)))
+        if finite:
+            self.optimizer.step()
+            self.ema.update(self.model)
+            progress.updates += 1
+            progress.bad_in_a_row = 0
+            progress.window_loss += loss
+            progress.window_steps += 1
+        else:
+            self._count_bad(loss, norm)
+        return loss, norm, rate, not finite
+
+    def _backward(self, batch: Batch) -> float:
+        """Gradients of the batch's mean loss, one micro-batch after the other; returns that loss.
+
+        Each micro-batch's losses are summed and divided by the rows of the whole batch, so every split gives
+        the same gradients, and so does a short last batch.
+        """
+        options = self.options
+        rows = len(batch.breed)
+        samples = pixels_to_samples(batch.images)
+        generator = step_generator(options.seed, self.stage.number, self.progress.step + 1)
+        draws = draw(generator, tuple(samples.shape), options.density, options.dropout, options.flips)
+        samples = torch.where(draws.flip[:, None, None, None], samples.flip(3), samples)
+        flat = samples.double()
+        self.moments += torch.stack([torch.tensor(flat.numel()).double(), flat.sum(), flat.square().sum()])
+        hidden, mask = without_text(batch.hidden, batch.mask, draws.drop_text, self.rows.null_text)
+        breed = batch.breed if self.stage.breeds else torch.full_like(batch.breed, self.model.null_breed)
+        breed = torch.where(draws.drop_breed, self.model.null_breed, breed)
+        total = 0.0
+        for at in range(0, rows, options.micro_batch):
+            part = slice(at, at + options.micro_batch)
+            losses = self._losses(samples[part], hidden[part], mask[part], breed[part], draws, part)
+            (losses.sum() / rows).backward()
+            self.bins.add(draws.t[part], losses)
+            total += float(losses.detach().sum())
+        return total / rows
+
+    def _losses(
+        self, samples: Tensor, hidden: Tensor, mask: Tensor, breed: Tensor, draws: Draws, part: slice
+    ) -> Tensor:
+        """Velocity losses (b,) of one micro-batch."""
+        options, device = self.options, self.device
+        t = draws.t[part].to(device)
+        x_t, v = interpolate(PATHS[options.path], samples.to(device), draws.noise[part].to(device), t)
+        if options.channels_last:
+            x_t = x_t.contiguous(memory_format=torch.channels_last)
+        bf16 = options.precision == "bf16"
+        with torch.autocast(device.type, dtype=torch.bfloat16) if bf16 else nullcontext():
+            predicted = self.model(x_t, t, hidden.to(device), mask.to(device), breed.to(device))
+        return velocity_loss(predicted, v)
+
+    def _trained(self) -> list[nn.Parameter]:
+        return [p for group in self.optimizer.param_groups for p in group["params"]]
+
+    def _count_bad(self, loss: float, norm: float) -> None:
+        progress = self.progress
+        progress.skipped += 1
+        progress.bad_in_a_row += 1
+        if progress.bad_in_a_row > self.options.max_bad_steps:
+            raise NonFiniteError(
+                f"loss {loss} and gradient norm {norm} at step {progress.step}: {progress.bad_in_a_row} "
+                "steps in a row were not finite. Lower the learning rate, or use precision fp32; the last "
+                "checkpoint is good"
+            )
+
+    def _log(self, logbook: Logbook | None, report: StepReport) -> float:
+        """Close the log window: mean loss, curves over t. Returns the mean loss."""
+        progress = self.progress
+        mean = progress.window_loss / progress.window_steps if progress.window_steps else float("nan")
+        if logbook:
+            centres = (torch.arange(self.bins.bins) + 0.5) / self.bins.bins
+            number, total, squares = self.moments.tolist()
+            std = max(squares / number - (total / number) ** 2, 0.0) ** 0.5
+            logbook.add(
+                {
+                    "step": report.step,
+                    "epoch": report.epoch,
+                    "loss": mean,
+                    "gradient_norm": report.gradient_norm,
+                    "learning_rate": report.learning_rate,
+                    "images_per_s": round(report.images_per_s, 2),
+                    "skipped_steps": progress.skipped,
+                    "loss_by_t": self.bins.means(),
+                    # What independent Gaussian pixels of the data's spread would leave; see objective.py.
+                    "gaussian_floor_by_t": analytic_floor(centres, std).tolist(),
+                }
+            )
+        self.bins.clear()
+        progress.window_loss, progress.window_steps = 0.0, 0
+        return mean
+
+    # -- checkpoints -----------------------------------------------------------------------------------------
+
+    def save(self) -> None:
+        """Store everything `run` advances, if there are checkpoints to store it in."""
+        if self.checkpoints is None:
+            return
+        progress = self.progress
+        state = {
+            "optimizer": self.optimizer.state_dict(),
+            "ema_updates": self.ema.updates,
+            "progress": {**vars(progress), "position": [progress.position.epoch, progress.position.offset]},
+            "bins": self.bins.state_dict(),
+            "moments": self.moments,
+        }
+        files = {
+            "network.safetensors": tensors_to_bytes(self.model.state_dict()),
+            "ema.safetensors": tensors_to_bytes(self.ema.shadow),
+            "state.pt": state_to_bytes(state),
+        }
+        self.checkpoints.save(progress.step, files, self._about())
+
+    def _about(self) -> dict[str, Any]:
+        """What must agree for a checkpoint to be continued; the rest is the caller's choice of prefix."""
+        return {"stage": self.stage.number, "rows": len(self.rows), "seed": self.options.seed}
+
+    def _restore(self) -> None:
+        checkpoint = self.checkpoints.newest() if self.checkpoints else None
+        if checkpoint is None:
+            return
+        if checkpoint.about != self._about():
+            raise ResumeError(
+                f"the checkpoint of step {checkpoint.step} is of {checkpoint.about}, this run is {self._about()}"
+                ". Use another checkpoint folder, or delete that one"
+            )
+        load_weights(self.model, checkpoint.tensors("network.safetensors"), "network.safetensors")
+        state = checkpoint.state("state.pt")
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.ema.load_state_dict(
+            {"updates": state["ema_updates"], "shadow": checkpoint.tensors("ema.safetensors")}
+        )
+        self.bins.load_state_dict(state["bins"])
+        self.moments = state["moments"]
+        self.progress = Progress(
+            **{**state["progress"], "position": Position(*state["progress"]["position"])}
+        )
+
+
+def _is_finite(value: float) -> bool:
+    return value - value == 0
