@@ -1,0 +1,217 @@
+"""Geometry of the report's SVG charts: pure numbers, drawn by the template."""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pipelines.report.data import Threshold
+from pipelines.report.histogram import Histogram
+from pipelines.report.scores import Score
+from pipelines.report.wording import number
+
+WIDTH, HEIGHT = 460, 240
+LEFT, RIGHT, TOP, BOTTOM = 48, 16, 48, 30
+_PLOT_WIDTH, _PLOT_HEIGHT = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
+_MAX_POINTS = 300
+_LABEL_ROOM = 130
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A rectangle in chart units. kind: "kept", "other" or "failing"."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    kind: str
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A label at a place along its axis."""
+
+    at: float
+    label: str
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A vertical line with a label in one of two rows above the plot. kind: "threshold" or "proposed"."""
+
+    x: float
+    label: str
+    kind: str
+    row: int
+    anchor: str
+
+
+@dataclass(frozen=True)
+class HistogramChart:
+    """A drawn histogram; `summary` is its text alternative."""
+
+    bars: tuple[Bar, ...]
+    x_ticks: tuple[Tick, ...]
+    y_ticks: tuple[Tick, ...]
+    marks: tuple[Mark, ...]
+    summary: str
+
+
+@dataclass(frozen=True)
+class LineChart:
+    """A drawn curve: the raw line and its smoothed one, as SVG point lists."""
+
+    raw: str
+    smooth: str
+    x_ticks: tuple[Tick, ...]
+    y_ticks: tuple[Tick, ...]
+    summary: str
+
+
+def histogram_chart(score: Score) -> HistogramChart | None:
+    """The chart of a score, or None when nothing was scored."""
+    shape = score.histogram
+    if shape is None:
+        return None
+    top = max(int(shape.counts.max()), 1)
+    return HistogramChart(
+        _bars(shape, top),
+        _x_ticks(shape),
+        tuple(Tick(_y(value, top), number(value)) for value in nice_ticks(0, top, 4)),
+        _marks(score, shape),
+        _summary(score, shape),
+    )
+
+
+def _y(value: float, top: float) -> float:
+    return round(TOP + _PLOT_HEIGHT * (1 - value / top), 2)
+
+
+def _x(shape: Histogram, value: float) -> float:
+    return round(LEFT + _PLOT_WIDTH * shape.place(value), 2)
+
+
+def _bars(shape: Histogram, top: int) -> tuple[Bar, ...]:
+    bars = []
+    for i in range(len(shape.counts)):
+        left, right = _x(shape, shape.edges[i]), _x(shape, shape.edges[i + 1])
+        gap = min(1.5, 0.15 * (right - left))
+        base = 0
+        for kind in ("kept", "other", "failing"):
+            count = int(getattr(shape, kind)[i])
+            if count:
+                upper, lower = _y(base + count, top), _y(base, top)
+                width = round(max(right - left - gap, 0.5), 2)
+                bars.append(Bar(left, upper, width, round(max(lower - upper, 0.8), 2), kind))
+            base += count
+    return tuple(bars)
+
+
+def _x_ticks(shape: Histogram) -> tuple[Tick, ...]:
+    low, high = float(shape.edges[0]), float(shape.edges[-1])
+    values = log_ticks(low, high) if shape.log else nice_ticks(low, high, 6)
+    return tuple(Tick(_x(shape, value), number(value)) for value in values)
+
+
+def _marks(score: Score, shape: Histogram) -> tuple[Mark, ...]:
+    marks = []
+    for bound in score.bounds:
+        used, sign = bound.threshold, "≥" if bound.threshold.side == "at_least" else "≤"
+        if used.active:
+            marks.append(_mark(shape, used, f"in use {sign} {number(used.value)}", "threshold"))
+        if bound.proposal and bound.proposal.value != used.value:
+            proposed = replace(used, value=bound.proposal.value)
+            marks.append(_mark(shape, proposed, f"proposed {sign} {number(proposed.value)}", "proposed"))
+    return _without_overlap(marks)
+
+
+def _mark(shape: Histogram, threshold: Threshold, label: str, kind: str) -> Mark:
+    x = round(LEFT + _PLOT_WIDTH * shape.place_of(threshold), 2)
+    anchor = "start" if x < LEFT + _PLOT_WIDTH - _LABEL_ROOM else "end"
+    return Mark(x, label, kind, 0 if kind == "threshold" else 1, anchor)
+
+
+def _without_overlap(marks: list[Mark]) -> tuple[Mark, ...]:
+    """Of two close marks in a row, the left one's label goes to its left side."""
+    result = list(marks)
+    for row in (0, 1):
+        same = sorted((i for i, mark in enumerate(result) if mark.row == row), key=lambda i: result[i].x)
+        for left, right in itertools.pairwise(same):
+            if result[right].x - result[left].x < _LABEL_ROOM and result[left].x > LEFT + _LABEL_ROOM / 2:
+                mark = result[left]
+                result[left] = Mark(mark.x, mark.label, mark.kind, mark.row, "end")
+    return tuple(result)
+
+
+def _summary(score: Score, shape: Histogram) -> str:
+    kept, other, failing = (int(part.sum()) for part in (shape.kept, shape.other, shape.failing))
+    return (
+        f"Histogram of {score.column} over {number(shape.scored)} rows: {number(kept)} kept, "
+        f"{number(other)} pass here but fail another rule, {number(failing)} fail here."
+    )
+
+
+def line_chart(steps: Sequence[float], values: Sequence[float], label: str) -> LineChart | None:
+    """A curve over steps without non-finite values, at most 300 points; None with fewer than two."""
+    x, y = np.asarray(steps, dtype=np.float64), np.asarray(values, dtype=np.float64)
+    finite = np.isfinite(x) & np.isfinite(y)
+    x, y = x[finite], y[finite]
+    if len(x) < 2 or x[0] == x[-1]:
+        return None
+    smooth = _smoothed(y)
+    low, high = _range(y)
+    picked = np.unique(np.linspace(0, len(x) - 1, min(len(x), _MAX_POINTS)).astype(int))
+
+    def points(series: np.ndarray) -> str:
+        at_x = LEFT + _PLOT_WIDTH * (x - x[0]) / (x[-1] - x[0])
+        at_y = TOP + _PLOT_HEIGHT * (1 - (np.clip(series, low, high) - low) / (high - low))
+        return " ".join(f"{at_x[i]:.1f},{at_y[i]:.1f}" for i in picked)
+
+    x_ticks = (
+        Tick(round(LEFT + _PLOT_WIDTH * (v - x[0]) / (x[-1] - x[0]), 2), number(v))
+        for v in nice_ticks(x[0], x[-1], 5)
+    )
+    y_ticks = (
+        Tick(round(TOP + _PLOT_HEIGHT * (1 - (v - low) / (high - low)), 2), number(v))
+        for v in nice_ticks(low, high, 4)
+    )
+    summary = (
+        f"{label}: {number(float(smooth[0]))} at step {number(x[0])}, {number(float(smooth[-1]))} at the end."
+    )
+    return LineChart(points(y), points(smooth), tuple(x_ticks), tuple(y_ticks), summary)
+
+
+def _range(values: np.ndarray) -> tuple[float, float]:
+    """The values' range without the highest 1%: the first steps' spikes would flatten the rest."""
+    low, high = float(values.min()), float(np.quantile(values, 0.99))
+    return (low, high) if high > low else (low - 0.5, low + 0.5)
+
+
+def _smoothed(values: np.ndarray) -> np.ndarray:
+    """Moving average over 2% of the points, centred, shorter at the ends."""
+    reach = max(len(values) // 50, 1)
+    total = np.cumsum(np.r_[0.0, values])
+    at = np.arange(len(values))
+    left, right = np.maximum(at - reach, 0), np.minimum(at + reach + 1, len(values))
+    return (total[right] - total[left]) / (right - left)
+
+
+def nice_ticks(low: float, high: float, count: int) -> list[float]:
+    """About `count` round numbers (1, 2 or 5 times a power of ten apart) within [low, high]."""
+    if not high > low:
+        return [low]
+    power = 10.0 ** np.floor(np.log10((high - low) / count))
+    step = min((power * factor for factor in (1, 2, 5, 10)), key=lambda s: abs((high - low) / s - count))
+    first, last = np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9)
+    return [float(f"{i * step:.12g}") for i in np.arange(first, last + 1)]
+
+
+def log_ticks(low: float, high: float) -> list[float]:
+    """Powers of ten within [low, high], with 2 and 5 times them where there are few."""
+    exponents = np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
+    decades = [10.0**e for e in exponents if low <= 10.0**e <= high]
+    if len(decades) > 3:
+        return decades
+    return [f * 10.0**e for e in exponents for f in (1, 2, 5) if low <= f * 10.0**e <= high]
