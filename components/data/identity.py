@@ -26,14 +26,17 @@ _RESULT_LIBRARIES = {
     "PIL": "pillow",
     "cv2": "opencv-python-headless",
     "diffusers": "diffusers",
+    "ftfy": "ftfy",
+    "icu4py": "icu4py",
     "numpy": "numpy",
     "open_clip": "open-clip-torch",
+    "regex": "regex",
     "scipy": "scipy",
     "segment_anything": "segment-anything",
     "simplejpeg": "simplejpeg",
+    "tokenizers": "tokenizers",
     "torch": "torch",
     "torchvision": "torchvision",
-    "uniseg": "uniseg",
 }
 # Hold a step's KFP signature and prose; they cannot change what it computes.
 _NOT_CODE = {"component.py", "README.md"}

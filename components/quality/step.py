@@ -31,8 +31,9 @@ def run(task: Task, dataset: DatasetManifest, *, options: QualityOptions) -> Dat
             for batch in batches:
                 rows = list(
                     pool.map(
-                        lambda pair: _score_row(*pair, options.fixed_side_px, reference),
-                        zip(batch.column("image"), batch.column("ingest_error").to_pylist(), strict=True),
+                        lambda image, error: _score_row(image, error, options.fixed_side_px, reference),
+                        batch.column("image"),
+                        batch.column("ingest_error").to_pylist(),
                     )
                 )
                 values = {name: [row.get(name) for row in rows] for name in [*SCORES, "quality_error"]}

@@ -110,9 +110,6 @@ class ParquetRows:
                 # Of the struct only the path is read: its bytes are the size of the whole set.
                 columns = [*texts, picture.path] if picture.path else texts
                 roles = {role: column for role, column in find_roles(texts).items() if role != "file"}
-                if not columns:
-                    for row in range(file.metadata.num_rows):
-                        yield SourceItem(row_name(relpath, row))
                 for batch in file.iter_batches(TEXT_BATCH_ROWS, columns=columns, use_threads=False):
                     for record in batch.to_pylist():
                         values = {
