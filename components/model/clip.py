@@ -1,5 +1,6 @@
 """open_clip models by reference, with everything that changes a score pinned in a policy."""
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -178,7 +179,10 @@ def _archive_state(resolved: ResolvedWeights) -> dict[str, torch.Tensor]:
     """The tensors of an OpenAI archive. An archive holds code, so only the published bytes are opened."""
     if not resolved.published:
         raise WeightsError(f"{resolved.path} is a TorchScript archive whose sha256 is not a published one.")
-    state = torch.jit.load(str(resolved.path), map_location="cpu").state_dict()
+    with warnings.catch_warnings():
+        # torch means to drop the format, which these files will keep.
+        warnings.simplefilter("ignore", FutureWarning)
+        state = torch.jit.load(str(resolved.path), map_location="cpu").state_dict()
     return {key: value.float() for key, value in state.items() if key not in _ARCHIVE_EXTRAS}
 
 

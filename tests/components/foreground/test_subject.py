@@ -170,7 +170,7 @@ def test_a_real_segmenter_agrees_with_the_trimaps(pets, shared_data):
     print(
         f"\n{len(pets)} photos, no dog in {len(pets) - len(found)}, another animal in {(~good).sum()}: "
         f"IoU mean {iou.mean():.3f}, median {np.median(iou):.3f}; box IoU {box.mean():.3f}; "
-        f"ratio r {correlation:.3f} ({correlation_good:.3f} where found), median difference {difference:.3f}; "
+        f"ratio r {correlation:.3f} ({correlation_good:.3f} where found), off by {difference:.3f} (median); "
         f"dog pixels kept by the crop {kept.mean():.3f}"
     )
     assert len(found) >= 0.9 * len(pets)

@@ -1,6 +1,7 @@
 """CLIP by reference: equal to upstream's forward, unit vectors, a pinned policy, named errors."""
 
 import json
+import warnings
 
 import numpy as np
 import open_clip
@@ -9,8 +10,8 @@ import torch
 from PIL import Image
 from safetensors.torch import save_file
 
-from components.model.clip import bf16_drift, load_clip
-from components.model.weights import WeightsError
+from components.model.clip import _archive_state, bf16_drift, load_clip
+from components.model.weights import ResolvedWeights, WeightsError
 from components.similarity.cosine import cosine
 
 TINY = {
@@ -140,6 +141,28 @@ def test_an_architecture_that_needs_the_hub_is_refused(tmp_path):
         load_clip(f"ViT-B-16-SigLIP@{tmp_path / 'w.safetensors'}")
     with pytest.raises(WeightsError, match="knows no architecture"):
         load_clip(f"ViT-Z-99@{tmp_path / 'w.safetensors'}")
+
+
+def test_an_openai_archive_gives_its_tensors_only_when_its_bytes_are_the_published_ones(tmp_path):
+    class Archive(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.tensor([1.0, 2.5]).half())
+            self.register_buffer("input_resolution", torch.tensor(224))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x * self.weight.float()
+
+    path = tmp_path / "ViT-L-14.pt"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        torch.jit.save(torch.jit.script(Archive()), str(path))
+    fields = {"reference": "ViT-L-14/openai", "kind": "clip", "path": path, "sha256": "0" * 64}
+    state = _archive_state(ResolvedWeights(**fields, published=True))
+    assert list(state) == ["weight"]
+    torch.testing.assert_close(state["weight"], torch.tensor([1.0, 2.5]))
+    with pytest.raises(WeightsError, match="TorchScript archive"):
+        _archive_state(ResolvedWeights(**fields))
 
 
 @pytest.mark.slow
