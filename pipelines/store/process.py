@@ -18,6 +18,7 @@ from pipelines.store.credentials import Credentials, write_identities
 
 STOP_WAIT_S = 10.0
 LOG_MB, LOG_FILES = 8, 3
+STARTED: list[subprocess.Popen[bytes]] = []  # kept, for Popen warns when a running child is forgotten
 
 
 class BinaryMissing(RuntimeError):
@@ -37,7 +38,7 @@ def find_binary() -> Path:
 
 
 def command(binary: Path, folder: Path, port: int, identities: Path) -> list[str]:
-    """Return the command line: loopback only, no telemetry, no admin pages, no buckets from misspelt names."""
+    """Return the command line: loopback only, no telemetry, no admin pages, no buckets from typing errors."""
     logging = [f"-logdir={folder / 'log'}", f"-log_max_size_mb={LOG_MB}", f"-log_max_files={LOG_FILES}"]
     quiet = ["-alsologtostderr=false", f"-config_dir={folder / 'config'}"]
     names = ["s3.port", "master.port", "master.port.grpc", "volume.port", "volume.port.grpc", "filer.port"]
@@ -78,7 +79,7 @@ def start(folder: Path, port: int, credentials: Credentials) -> subprocess.Popen
     (folder / "data" / "mini.options").unlink(missing_ok=True)
     identities = write_identities(folder, credentials)
     with (folder / "weed.out").open("wb") as output:
-        return subprocess.Popen(
+        server = subprocess.Popen(
             command(binary, folder, port, identities),
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -87,6 +88,8 @@ def start(folder: Path, port: int, credentials: Credentials) -> subprocess.Popen
             env=_environment(credentials),
             start_new_session=True,
         )
+    STARTED.append(server)
+    return server
 
 
 def _environment(credentials: Credentials) -> dict[str, str]:

@@ -72,6 +72,7 @@ def up(home: Path, port: int = 0) -> StoreInfo:
                 f"The store already runs on port {running.port}: to move it to {port}, run "
                 "`dogflow store down` first."
             )
+        _note(folder, running.pid, running.port)  # the note may be lost, or of another start
         _wait_until_ready(folder, running, lambda: _running(folder, credentials) is not None)
         return running
 
@@ -126,7 +127,7 @@ def _start(folder: Path, credentials: Credentials, port: int) -> StoreInfo:
             server = process.start(folder, chosen, credentials)
         except (process.BinaryMissing, OSError) as error:
             raise StoreServerError(str(error)) from None
-        write_private(folder / "server.json", json.dumps({"pid": server.pid, "port": chosen}))
+        _note(folder, server.pid, chosen)
         info = _info(folder, credentials, chosen, server.pid)
         try:
             _wait_until_ready(folder, info, lambda running=server: running.poll() is None)  # type: ignore[misc]
@@ -242,6 +243,10 @@ def _state(folder: Path) -> tuple[int, int]:
         return int(noted["pid"]), int(noted["port"])
     except (OSError, ValueError, TypeError, KeyError):
         return 0, 0
+
+
+def _note(folder: Path, pid: int, port: int) -> None:
+    write_private(folder / "server.json", json.dumps({"pid": pid, "port": port}))
 
 
 @contextmanager
