@@ -10,7 +10,6 @@ import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from components.ingest.sources.fields import SYNONYMS, clean_text, parse_reviewed, safe_relpath
 from components.ingest.sources.record import SourceError, SourceItem
@@ -58,13 +57,15 @@ class Reviews:
     def __len__(self) -> int:
         return len(self._by_id) + len(self._by_file)
 
-    def find(self, relpath: str, image_id: str) -> Review | None:
-        """Return the review of a picture, None when there is none."""
-        key = image_id if image_id in self._by_id else relpath
+    def apply(self, item: SourceItem, image_id: str) -> SourceItem:
+        """Return the item as reviewed, itself when nobody reviewed it; `image_id` is "" without bytes."""
+        key = image_id if image_id in self._by_id else item.relpath
         review = self._by_id.get(key) or self._by_file.get(key)
-        if review is not None:
-            self._used.add(key)
-        return review
+        if review is None:
+            return item
+        self._used.add(key)
+        breed = item.breed if not review.breed else "" if review.breed == NO_BREED else review.breed
+        return replace(item, reviewed=review.reviewed, breed=breed)
 
     def unused(self) -> list[str]:
         """Return the ids and files that no item had so far: a typing error, or a photo that is gone."""
@@ -97,20 +98,3 @@ class Reviews:
             self._by_id[image_id] = review
         else:
             self._by_file[safe_relpath(file)] = review
-
-
-def read_reviews(path: Path) -> Reviews:
-    """Read a reviews file. Raises ReviewError when it is missing or cannot be used."""
-    try:
-        return Reviews(path.read_bytes(), path.name)
-    except OSError as error:
-        raise ReviewError(f"The reviews file {path} cannot be read: {error.strerror}.") from None
-
-
-def apply_reviews(item: SourceItem, image_id: str, reviews: Reviews) -> SourceItem:
-    """Return the item as reviewed, unchanged when nobody reviewed it; `image_id` is "" without bytes."""
-    review = reviews.find(item.relpath, image_id)
-    if review is None:
-        return item
-    breed = item.breed if not review.breed else "" if review.breed == NO_BREED else review.breed
-    return replace(item, reviewed=review.reviewed, breed=breed)

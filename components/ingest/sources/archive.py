@@ -5,7 +5,6 @@ bad names are told with a problem. Sizes are bounded before a byte is allocated,
 ratios too. What precedes damage is kept.
 """
 
-import contextlib
 import gzip
 import io
 import os
@@ -43,19 +42,19 @@ class Member:
 class Archive:
     """A tar on this machine, unpacked if it was compressed, with all its members. Reads are thread-safe.
 
-    `fault` is "" or what cuts the archive off; `members` are those before it. Files close and copies go with
-    the last reference.
+    `fault` is "" or what cuts the archive off; `members` are those before it. The file, or its unpacked or
+    fetched copy, which has no name any more, goes with the last reference.
     """
 
     def __init__(self, tree: FileTree, relpath: str) -> None:
         self.relpath, self.fault = relpath, ""
-        self._stack = contextlib.ExitStack()
-        path = self._stack.enter_context(tree.local(relpath))
-        self._file: IO[bytes] = self._stack.enter_context(path.open("rb"))
-        if self._file.read(2) == GZIP_MAGIC:
-            self._file = self._stack.enter_context(self._unpacked(path))
+        damage = ""
+        with tree.local(relpath) as path:
+            self._file: IO[bytes] = path.open("rb")
+            if self._file.read(2) == GZIP_MAGIC:
+                self._file.close()
+                self._file, damage = unpack(path)
         self._size = os.fstat(self._file.fileno()).st_size
-        damage, self.fault = self.fault, ""
         self.members = list(self._scan())
         self.fault = damage or self.fault
         self._by_name: dict[str, Member] = {}
@@ -63,7 +62,8 @@ class Archive:
             self._by_name.setdefault(member.name, member)
 
     def __del__(self) -> None:
-        self._stack.close()
+        if hasattr(self, "_file"):
+            self._file.close()
 
     def read(self, name: str) -> bytes:
         """Return the bytes of a member, the first of a repeated name. Raises SourceError."""
@@ -117,26 +117,26 @@ class Archive:
             return Member(name, offset, 0, f"{name} in {self.relpath} {problem}")
         return Member(name, offset, size)
 
-    @contextlib.contextmanager
-    def _unpacked(self, path: Path) -> Iterator[IO[bytes]]:
-        """Unpack gzip to a temporary file, up to damage or to a size that only a bomb has."""
-        limit = max(FREE_BYTES, MAX_RATIO * path.stat().st_size)
-        with tempfile.TemporaryFile(prefix="dogflow-tar-") as copy:
-            with gzip.open(path) as packed:
-                while True:
-                    try:
-                        block = packed.read1(COPY_BYTES)
-                    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-                        self.fault = f"is damaged or cut off ({error})"
-                        break
-                    copy.write(block)
-                    if not block:
-                        break
-                    if copy.tell() > limit:
-                        self.fault = f"unpacks to more than {limit} bytes, as only a bomb does"
-                        break
-            copy.flush()
-            yield copy
+
+def unpack(path: Path) -> tuple[IO[bytes], str]:
+    """Unpack gzip to a temporary file, up to damage or to a size that only a bomb has, which is told."""
+    limit = max(FREE_BYTES, MAX_RATIO * path.stat().st_size)
+    copy = tempfile.TemporaryFile(prefix="dogflow-tar-")  # noqa: SIM115 - closed by the archive
+    fault = ""
+    try:
+        with gzip.open(path) as packed:
+            while block := packed.read1(COPY_BYTES):
+                copy.write(block)
+                if copy.tell() > limit:
+                    fault = f"unpacks to more than {limit} bytes, as only a bomb does"
+                    break
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        fault = f"is damaged or cut off ({error})"
+    except BaseException:
+        copy.close()
+        raise
+    copy.flush()
+    return copy, fault
 
 
 class _BoundedFile(io.RawIOBase):

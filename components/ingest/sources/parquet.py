@@ -142,9 +142,6 @@ class ParquetRows:
                 yield self._picture(cursor.value(int(row)), item.relpath)
             except SourceError as error:
                 yield error
-            except ARROW_FAULTS as error:
-                cursor = None
-                yield SourceError(f"{item.relpath} cannot be read: {first_line(error)}")
         with self._lock:
             self._cursor = cursor
 
@@ -185,6 +182,7 @@ class _Cursor:
         for count in counts:
             self._ends.append((self._ends[-1] if self._ends else 0) + count)
         self._group = -1
+        self._fault = ""  # what makes the rest of this row group unreadable
         self._batches: Iterator[pa.RecordBatch] = iter(())
         self._batch: pa.Array | None = None
 
@@ -193,7 +191,10 @@ class _Cursor:
         group = next((at for at, end in enumerate(self._ends) if row < end), None)
         if group is None:
             raise SourceError(f"{self.relpath} has no row {row}.")
+        if group == self._group and self._fault:
+            raise SourceError(self._fault)
         if group != self._group:
+            self._fault = ""
             self._group, self._batch = group, None
             self.row = self._ends[group - 1] if group else 0
             self._batches = self._file.iter_batches(
@@ -202,8 +203,18 @@ class _Cursor:
         while self._batch is None or row >= self.row + len(self._batch):
             if self._batch is not None:
                 self.row += len(self._batch)
-            self._batch = next(self._batches).column(0)
+            self._batch = self._next_batch()
         return self._batch[row - self.row].as_py()
+
+    def _next_batch(self) -> pa.Array:
+        try:
+            batch = next(self._batches, None)
+        except ARROW_FAULTS as error:
+            batch, self._fault = None, f"{self.relpath} is damaged: {first_line(error)}"
+        if batch is None:
+            self._fault = self._fault or f"{self.relpath} is damaged: it holds fewer rows than it says."
+            raise SourceError(self._fault)
+        return batch.column(0)
 
 
 def row_name(relpath: str, row: int) -> str:

@@ -227,9 +227,10 @@ class StoreTree:
         if self.only:
             yield FileEntry(self.only)
             return
-        for entry in self.store.list(""):
-            if not entry.path.endswith("/"):  # an object that stands for an empty folder
-                yield FileEntry(entry.path)
+        # SeaweedFS lists folder by folder ("pug/1.jpg" before "pug-dog/1.jpg"), other servers by key. Only
+        # the paths are held to sort them, 100 bytes each. A key that ends in "/" stands for an empty folder.
+        for path in sorted(entry.path for entry in self.store.list("") if not entry.path.endswith("/")):
+            yield FileEntry(path)
 
     def exists(self, relpath: str) -> bool:
         try:

@@ -1,11 +1,10 @@
 """Reviews are merged by image id or file, and a wrong reviews file is refused with its lines."""
 
 import json
-from pathlib import Path
 
 import pytest
 
-from components.ingest.reviews import ReviewError, Reviews, apply_reviews, read_reviews
+from components.ingest.reviews import ReviewError, Reviews
 from components.ingest.sources.record import SourceItem
 
 ID = "0123456789abcdef0123456789abcdef"
@@ -20,7 +19,7 @@ def test_reviews_by_file_set_reviewed_and_correct_the_breed() -> None:
         "file,reviewed,breed", "a.jpg,yes,", "b.jpg,true,beagle", "c.jpg,no,", "./d.jpg,1,-", "gone.jpg,1,"
     )
     items = [SourceItem(f"{name}.jpg", breed="boxer", reviewed=name == "c") for name in "abcde"]
-    done = [apply_reviews(item, "", reviews) for item in items]
+    done = [reviews.apply(item, "") for item in items]
     assert [(item.reviewed, item.breed) for item in done] == [
         (True, "boxer"),
         (True, "beagle"),
@@ -40,15 +39,13 @@ def test_a_review_by_image_id_wins_over_one_by_file_and_a_later_line_over_an_ear
     ]
     reviews = Reviews("\n".join(map(json.dumps, lines)).encode(), "reviews.jsonl")
     assert len(reviews) == 2
-    assert apply_reviews(SourceItem("a.jpg"), ID, reviews) == SourceItem(
-        "a.jpg", breed="beagle", reviewed=True
-    )
-    assert apply_reviews(SourceItem("a.jpg"), "f" * 32, reviews).breed == "pug"
+    assert reviews.apply(SourceItem("a.jpg"), ID) == SourceItem("a.jpg", breed="beagle", reviewed=True)
+    assert reviews.apply(SourceItem("a.jpg"), "f" * 32).breed == "pug"
     assert reviews.unused() == []
 
 
 def test_being_in_a_file_without_reviewed_column_means_reviewed() -> None:
-    assert apply_reviews(SourceItem("a.jpg"), "", csv_reviews("file", "a.jpg")).reviewed
+    assert csv_reviews("file", "a.jpg").apply(SourceItem("a.jpg"), "").reviewed
 
 
 def test_bad_lines_refuse_the_file_and_are_named() -> None:
@@ -63,10 +60,3 @@ def test_bad_lines_refuse_the_file_and_are_named() -> None:
         csv_reviews("colour,size", "red,1")
     with pytest.raises(ReviewError, match="11 more"):
         csv_reviews("image_id", *["x"] * 16)
-
-
-def test_a_missing_reviews_file_is_a_sentence(tmp_path: Path) -> None:
-    with pytest.raises(ReviewError, match="cannot be read"):
-        read_reviews(tmp_path / "none.csv")
-    (tmp_path / "some.csv").write_text("file,breed\na.jpg,beagle\n")
-    assert len(read_reviews(tmp_path / "some.csv")) == 1

@@ -51,7 +51,7 @@ def test_a_folder_of_classes_has_every_picture_and_counts_the_rest(tmp_path: Pat
     ]
     assert source.ignored == {"(none)": 1, ".mat": 1, "(annotation) .png": 1}
     assert list(source.read(items)) == [name.encode() for name in names[:2]]
-    assert list(source.read([SourceItem("gone.jpg")]))[0].args == ("There is no file gone.jpg.",)
+    assert next(iter(source.read([SourceItem("gone.jpg")]))).args == ("There is no file gone.jpg.",)
 
 
 def test_attributions_give_a_licence_where_name_or_url_match_and_agree(tmp_path: Path) -> None:

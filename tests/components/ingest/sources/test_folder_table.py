@@ -76,9 +76,11 @@ def test_bad_rows_are_problem_items_beside_the_good_ones(tmp_path: Path) -> None
     assert problems == {
         "a.jpg": "",
         "a.jpg#line=6": "line 6 of t.csv names a.jpg again, after line 2 of t.csv",
-        "b.jpg": "line 7 of t.csv: caption is not valid UTF-8 (byte 0xe9); save the table as UTF-8 or give its encoding",
+        "b.jpg": "line 7 of t.csv: caption is not valid UTF-8 (byte 0xe9); "
+        "save the table as UTF-8 or give its encoding",
         "c.jpg": "reviewed is 'perhaps'; write true or false",
-        "d.jpg": "line 9 of t.csv: has 4 fields where the header has 3; put quotes around a field that holds ','",
+        "d.jpg": "line 9 of t.csv: has 4 fields where the header has 3; "
+        "put quotes around a field that holds ','",
         "missing.jpg": "line 3 of t.csv names missing.jpg, which is not in the source",
         "notes.txt": "",
         "t.csv#line=4": "line 4 of t.csv: the file name '../secret.jpg' leaves the source with \"..\"; "

@@ -146,6 +146,30 @@ def test_damage_and_unknown_rows_are_told(tmp_path: Path) -> None:
     assert "no row 9" in str(data[-2]) and "There is no file none.parquet" in str(data[-1])
 
 
+def test_a_damaged_row_group_costs_its_own_rows_only(tmp_path: Path) -> None:
+    rng = np.random.default_rng(9)
+    pictures = [rng.bytes(3000) for _ in range(120)]
+    path = tmp_path / "p.parquet"
+    pq.write_table(
+        pa.table({"image": pictures}),
+        path,
+        row_group_size=40,
+        compression="zstd",
+        use_dictionary=False,
+        write_page_checksum=True,
+    )
+    data = bytearray(path.read_bytes())
+    start = pq.ParquetFile(path).metadata.row_group(1).column(0).data_page_offset
+    data[start : start + 40] = bytes(40)  # the header of the second row group's first page
+    path.write_bytes(data)
+    source = open_source(str(tmp_path))
+    items = list(source.items())
+    found = list(source.read(items))
+    assert len(items) == 120
+    assert found[:40] == pictures[:40] and found[80:] == pictures[80:]
+    assert all("p.parquet is damaged" in str(value) for value in found[40:80])
+
+
 def test_a_folder_of_parquet_without_pictures_is_an_error(tmp_path: Path) -> None:
     pq.write_table(pa.table({"text": ["x"]}), tmp_path / "p.parquet")
     with pytest.raises(SourceError, match=r"p.parquet has no pictures: looked for .* among text"):

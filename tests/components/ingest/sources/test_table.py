@@ -109,7 +109,8 @@ def test_rows_of_the_wrong_width_say_so() -> None:
 
 
 def test_bad_json_lines_cost_themselves_only() -> None:
-    text = '{"file": "a.jpg", "caption": "x"}\n{oops\n[1]\n\n{"image": "b.jpg", "text": ["y", "z"], "label": 3}\n'
+    text = '{"file": "a.jpg", "caption": "x"}\n{oops\n[1]\n\n'
+    text += '{"image": "b.jpg", "text": ["y", "z"], "label": 3}\n'
     rows = rows_of(text, "t.jsonl")
     assert [row.line for row in rows] == [1, 2, 3, 5]
     assert "is no JSON" in rows[1].problem and "no object" in rows[2].problem

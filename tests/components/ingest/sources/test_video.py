@@ -9,7 +9,7 @@ import pytest
 
 from components.ingest.sources.record import SourceError, SourceItem, open_source
 from components.ingest.sources.tree import LocalTree
-from components.ingest.sources.video import frame_index, frame_name, open_video, sharp_frames
+from components.ingest.sources.video import frame_index, frame_name, open_video, sharp_frames, sharpness
 
 SIZE = (96, 64)
 
@@ -139,8 +139,6 @@ def test_impossible_options_are_errors(tmp_path: Path) -> None:
 
 
 def test_the_sharpness_is_the_variance_of_the_laplacian() -> None:
-    from components.ingest.sources.video import sharpness
-
     grey = np.random.default_rng(5).integers(0, 256, (40, 50), dtype=np.uint8)
     padded = np.pad(grey.astype(np.float64), 1, mode="reflect")
     laplacian = (

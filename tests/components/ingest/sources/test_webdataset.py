@@ -4,11 +4,14 @@ import gzip
 import io
 import json
 import tarfile
+import tempfile
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from components.ingest.sources import archive as archive_module
 from components.ingest.sources.record import SourceError, SourceItem, open_source
@@ -221,6 +224,23 @@ def test_members_with_impossible_sizes_end_in_a_problem_and_not_in_memory_or_a_l
         assert found[1:] and all(item.problem for item in found[1:]), name
     assert "has 1152921504606846976 bytes" in by_tar["huge.tar"][1].problem
     assert [value for value in data if isinstance(value, bytes)] == [b"ok"] * len(bombs)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 5119), st.integers(0, 255)), min_size=1, max_size=12), st.booleans())
+def test_a_tar_with_any_bytes_changed_is_items_and_problems_and_never_a_crash(
+    changes: list[tuple[int, int]], packed: bool
+) -> None:
+    data = bytearray(tar_bytes([(f"{n}.jpg", bytes([n]) * 700) for n in range(3)]))
+    if packed:
+        data = bytearray(gzip.compress(bytes(data), mtime=0))
+    for at, value in changes:
+        data[at % len(data)] = value
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "t.tar").write_bytes(data)
+        items, found = read_all(Path(folder))
+    assert len(items) == len(found) >= 1
+    assert all(isinstance(value, bytes) or item.problem for item, value in zip(items, found, strict=True))
 
 
 def test_a_gzip_bomb_stops_at_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
