@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from pipelines.report.data import (
+from components.report.data import (
     AT_LEAST,
     AT_MOST,
     Evaluation,
@@ -23,7 +23,7 @@ from pipelines.report.data import (
     Threshold,
     TrainingStage,
 )
-from pipelines.report.page import render_report
+from components.report.page import render_report
 
 GOLDEN = Path(__file__).with_name("report.html")
 ROWS = 600

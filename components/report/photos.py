@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.report.data import ReportData
+from components.report.data import ReportData
 
 BUDGET_BYTES = 3_000_000  # of JPEG; base64 makes 4 MB of it, so that a report stays under 5 MB
 _CAPTION_CHARACTERS = 220

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from pipelines.report.data import AT_LEAST, AT_MOST, Threshold
-from pipelines.report.histogram import histogram, nearest, passing
+from components.report.data import AT_LEAST, AT_MOST, Threshold
+from components.report.histogram import histogram, nearest, passing
 
 
 def normal(size, seed=0):

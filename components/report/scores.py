@@ -6,11 +6,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.report.data import ReportData, ReportError, Rule, Threshold
-from pipelines.report.histogram import Histogram, histogram, nearest
-from pipelines.report.photos import Album, Photo
-from pipelines.report.proposal import Proposal, propose
-from pipelines.report.reasons import Reasons
+from components.report.data import ReportData, ReportError, Rule, Threshold
+from components.report.histogram import Histogram, histogram, nearest
+from components.report.photos import Album, Photo
+from components.report.proposal import Proposal, propose
+from components.report.reasons import Reasons
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pipelines.report.data import Threshold
-from pipelines.report.histogram import Histogram
-from pipelines.report.scores import Score
-from pipelines.report.wording import number
+from components.report.data import Threshold
+from components.report.histogram import Histogram
+from components.report.scores import Score
+from components.report.wording import number
 
 WIDTH, HEIGHT = 460, 240
 LEFT, RIGHT, TOP, BOTTOM = 48, 16, 48, 30

@@ -2,8 +2,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pipelines.report.data import ReportError, Rule
-from pipelines.report.reasons import combinations, funnel, reason_masks, rule_counts
+from components.report.data import ReportError, Rule
+from components.report.reasons import combinations, funnel, reason_masks, rule_counts
 
 RULES = [
     Rule("undecodable", "ingest"),

@@ -1,6 +1,6 @@
 import pytest
 
-from pipelines.report.wording import duration, number, option_value, percent, precise, printable
+from components.report.wording import duration, number, option_value, percent, precise, printable
 
 NAN = float("nan")
 

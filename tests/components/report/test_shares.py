@@ -1,7 +1,7 @@
 import pyarrow as pa
 import pytest
 
-from pipelines.report.shares import shares, wilson
+from components.report.shares import shares, wilson
 
 
 def test_wilson_interval_of_a_published_example():

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from pipelines.report.data import AT_LEAST, ReportData, ReportError, Rule, Threshold
-from pipelines.report.page import render_report
+from components.report.data import AT_LEAST, ReportData, ReportError, Rule, Threshold
+from components.report.page import render_report
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden"
 VOID = {"meta", "link", "img", "br", "hr", "input"}

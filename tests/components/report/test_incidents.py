@@ -1,7 +1,7 @@
 import pyarrow as pa
 
-from pipelines.report.incidents import duplicate_clusters, error_kinds
-from pipelines.report.photos import kept_examples
+from components.report.incidents import duplicate_clusters, error_kinds
+from components.report.photos import kept_examples
 
 
 def test_errors_are_grouped_by_step_and_message_with_the_first_file_as_example():

@@ -7,14 +7,14 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from pipelines.report import charts, wording
-from pipelines.report.data import ReportData
-from pipelines.report.incidents import DuplicateCluster, duplicate_clusters, error_kinds
-from pipelines.report.insights import insights
-from pipelines.report.photos import BUDGET_BYTES, Album, Photo, kept_examples
-from pipelines.report.reasons import Combination, Reasons, combinations, funnel, reason_masks, rule_counts
-from pipelines.report.scores import scores
-from pipelines.report.shares import Share, shares
+from components.report import charts, wording
+from components.report.data import ReportData
+from components.report.incidents import DuplicateCluster, duplicate_clusters, error_kinds
+from components.report.insights import insights
+from components.report.photos import BUDGET_BYTES, Album, Photo, kept_examples
+from components.report.reasons import Combination, Reasons, combinations, funnel, reason_masks, rule_counts
+from components.report.scores import scores
+from components.report.shares import Share, shares
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _COMBINATIONS = 12

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pipelines.report.reasons import RuleCount
-from pipelines.report.scores import Score
-from pipelines.report.shares import Share
-from pipelines.report.wording import number, percent
+from components.report.reasons import RuleCount
+from components.report.scores import Score
+from components.report.shares import Share
+from components.report.wording import number, percent
 
 # A proposal is worth a sentence when it moves at least this share of the scored rows.
 _MOVED_SHARE = 0.1

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pipelines.report.charts import (
+from components.report.charts import (
     HEIGHT,
     LEFT,
     RIGHT,
@@ -11,9 +11,9 @@ from pipelines.report.charts import (
     log_ticks,
     nice_ticks,
 )
-from pipelines.report.data import AT_LEAST, Rule, Threshold
-from pipelines.report.histogram import histogram
-from pipelines.report.scores import Bound, Score
+from components.report.data import AT_LEAST, Rule, Threshold
+from components.report.histogram import histogram
+from components.report.scores import Bound, Score
 
 
 @pytest.mark.parametrize("low,high", [(0, 1), (-3.2, 17), (0.21, 0.39), (0, 123456), (1e-5, 4e-5)])

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.report import page
+from components.report import page
 
 CSS = (Path(page.__file__).with_name("templates") / "style.css").read_text(encoding="utf-8")
 PAIRS = [

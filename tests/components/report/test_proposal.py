@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from pipelines.report.data import AT_LEAST, AT_MOST, Threshold
-from pipelines.report.proposal import propose, valley
+from components.report.data import AT_LEAST, AT_MOST, Threshold
+from components.report.proposal import propose, valley
 
 FLOOR = Threshold("s", AT_LEAST, 0.0)
 

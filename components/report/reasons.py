@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.report.data import ReportError, Rule
+from components.report.data import ReportError, Rule
 
 MAX_RULES = 64
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pipelines.report.data import AT_LEAST, Threshold
+from components.report.data import AT_LEAST, Threshold
 
 BINS = 44
 # Share of rows that the two end bins may swallow on each side, so that one outlier does not flatten the rest.

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pipelines.report.data import AT_LEAST, Threshold
-from pipelines.report.histogram import is_skewed, is_whole, passing, to_axis
+from components.report.data import AT_LEAST, Threshold
+from components.report.histogram import is_skewed, is_whole, passing, to_axis
 
 TAIL = 0.05
 VALLEY_DEPTH = 0.5
