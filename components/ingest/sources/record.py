@@ -94,7 +94,7 @@ class KindOptions:
     encoding: str = "utf-8"  # folder_table: encoding of the table
     images: str = ""  # folder_table: folder that the table's file names are relative to
     attributions: str = ""  # folders: CSV with titles or URLs and licences, matched by file name
-    every_n_frames: int = 30  # video: one frame, the sharpest, out of each so many
+    frame_every: int = 30  # video: one frame, the sharpest, out of each so many
     frame_format: str = "png"  # video: "png" (lossless) or "jpeg" (quality 95)
 
 

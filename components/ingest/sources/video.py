@@ -1,4 +1,4 @@
-"""Video files as sources: of every `every_n_frames` frames in a row, the sharpest.
+"""Video files as sources: of every `frame_every` frames in a row, the sharpest.
 
 Sharpness is the variance of the Laplacian of the grey frame at native size (ksize 1, 16 bit), the first
 frame winning ties. A frame's name is its time by the nominal frame rate, index / fps:
@@ -190,8 +190,8 @@ def frame_index(name: str, fps: float) -> int:
 
 def open_kind(tree: FileTree, declared: Declared, options: KindOptions) -> Videos:
     """Open a tree as videos. Raises SourceError for an impossible option."""
-    if options.every_n_frames < 1:
-        raise SourceError(f"every_n_frames={options.every_n_frames} is no window: give 1 or more frames.")
+    if options.frame_every < 1:
+        raise SourceError(f"frame_every={options.frame_every} is no window: give 1 or more frames.")
     if options.frame_format not in ENCODINGS:
         raise SourceError(f"frame_format={options.frame_format!r} is not known: use png or jpeg.")
-    return Videos(tree, declared, options.every_n_frames, options.frame_format)
+    return Videos(tree, declared, options.frame_every, options.frame_format)

@@ -104,7 +104,7 @@ def test_videos_and_single_objects_of_a_bucket(s3_env: StoreInfo, tmp_path: Path
             "x.jpg": b"X",
         }
     )
-    frames = open_source(f"{uri}/clips", every_n_frames=3)
+    frames = open_source(f"{uri}/clips", frame_every=3)
     data = list(frames.read(list(frames.items())))
     assert len(data) == 2 and all(isinstance(found, bytes) and found.startswith(b"\x89PNG") for found in data)
     single = open_source(f"{uri}/one.tar.gz")

@@ -34,7 +34,7 @@ def write_video(path: Path, sharp: list[int], count: int, codec: str = "MJPG", f
 def test_the_planted_sharp_frame_of_each_window_is_taken(tmp_path: Path, name: str, codec: str) -> None:
     sharp = [3, 17, 20, 34]
     write_video(tmp_path / name, sharp, 36, codec)
-    source = open_source(str(tmp_path), every_n_frames=10, source="phone", license="CC0", breed="pug")
+    source = open_source(str(tmp_path), frame_every=10, source="phone", license="CC0", breed="pug")
     items = list(source.items())
     assert [item.relpath for item in items] == [f"{name}#t={n / 25:010.3f}" for n in sharp]
     assert {(item.group, item.breed, item.license, item.problem) for item in items} == {
@@ -51,7 +51,7 @@ def test_the_planted_sharp_frame_of_each_window_is_taken(tmp_path: Path, name: s
 def test_frames_are_lossless_equal_each_time_and_the_same_in_any_run(tmp_path: Path) -> None:
     write_video(tmp_path / "a.avi", [2, 8], 12)
     write_video(tmp_path / "b.avi", [1, 7], 12)
-    source = open_source(str(tmp_path), every_n_frames=6)
+    source = open_source(str(tmp_path), frame_every=6)
     items = list(source.items())
     assert len(items) == 4
     data = list(source.read(items))
@@ -108,7 +108,7 @@ def test_broken_clips_are_problems_beside_the_good_one(tmp_path: Path) -> None:
     (tmp_path / "empty.mov").write_bytes(b"")
     (tmp_path / "html.mp4").write_bytes(b"<html>not found</html>")
     (tmp_path / "list.mp4").write_bytes(b"#EXTM3U\n/etc/passwd\n")
-    source = open_source(str(tmp_path), every_n_frames=50)
+    source = open_source(str(tmp_path), frame_every=50)
     items = list(source.items())
     problems = {item.relpath: item.problem for item in items if item.problem}
     assert set(problems) == {"moov.mp4", "long.avi", "empty.mov", "html.mp4", "list.mp4"}
@@ -132,8 +132,8 @@ def test_a_frame_that_is_not_there_is_told(tmp_path: Path) -> None:
 
 def test_impossible_options_are_errors(tmp_path: Path) -> None:
     write_video(tmp_path / "a.avi", [0], 2)
-    with pytest.raises(SourceError, match="every_n_frames=0"):
-        open_source(str(tmp_path), every_n_frames=0)
+    with pytest.raises(SourceError, match="frame_every=0"):
+        open_source(str(tmp_path), frame_every=0)
     with pytest.raises(SourceError, match="png or jpeg"):
         open_source(str(tmp_path), frame_format="webp")
 
