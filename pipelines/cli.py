@@ -7,6 +7,7 @@ import importlib
 import os
 import sys
 import traceback
+from contextvars import ContextVar
 from typing import Annotated, Any
 
 import typer
@@ -19,9 +20,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "step": ("pipelines.commands.step", "Run one step on a manifest, without KFP."),
     "runs": ("pipelines.commands.runs", "List runs, or show one."),
     "store": ("pipelines.store.cli", "The embedded S3 server: up, down, status."),
+    "new-step": ("pipelines.commands.newstep", "Make the files of a new step, with tests that pass at once."),
     "doctor": ("pipelines.commands.doctor", "Check this machine: libraries, memory, devices, storage."),
 }
-VERBOSE = "DOGFLOW_VERBOSE"
+_verbose: ContextVar[bool] = ContextVar("verbose", default=False)
 _OUR_PACKAGES = ("components.", "pipelines.")
 _USAGE_ERRORS = {"OptionError", "PipelineError"}
 
@@ -76,12 +78,12 @@ def root(
     ] = False,
 ) -> None:
     """Raw dog photos with captions in, a text-to-image model that gets breeds right out."""
-    if verbose:
-        os.environ[VERBOSE] = "1"
+    _verbose.set(verbose)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command line; returns the exit code: 0, 1 for failures, 2 for wrong usage, 130 after Ctrl-C."""
+    _verbose.set(False)
     try:
         result = app(arguments, prog_name="dogflow", standalone_mode=False)
     except typer.Abort:
@@ -101,18 +103,20 @@ def _wrong_usage(error: typer.TyperException) -> int:
     if type(error).__name__ != "NoArgsIsHelpError":
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "dogflow"
-        print(f"error: {error.format_message().rstrip('.')}. See `{command} --help`.", file=sys.stderr)
+        message = error.format_message()
+        end = "" if message.endswith((".", "?", "!")) else "."
+        print(f"error: {message}{end} See `{command} --help`.", file=sys.stderr)
     return error.exit_code
 
 
 def _failed(error: Exception) -> int:
     """One sentence for errors that were written for users; for others, what they are."""
-    if os.environ.get(VERBOSE):
+    if _verbose.get():
         traceback.print_exception(error)
     kinds = {kind.__name__ for kind in type(error).__mro__}
     ours = isinstance(error, (ValueError, OSError)) or type(error).__module__.startswith(_OUR_PACKAGES)
     text = str(error) if ours and str(error) else f"{type(error).__name__}: {error}"
-    hint = "" if ours or os.environ.get(VERBOSE) else " (dogflow --verbose ... shows where)"
+    hint = "" if ours or _verbose.get() else " (dogflow --verbose ... shows where)"
     print(f"error: {text}{hint}", file=sys.stderr)
     return 2 if kinds & _USAGE_ERRORS else 1
 

@@ -9,6 +9,7 @@ from components.data.manifest import Manifest, ManifestError
 from components.data.options import parse_options
 from components.data.storage import open_store
 from components.data.task import Task, load_manifest
+from pipelines.parameters import options_model
 
 
 def run_step(
@@ -24,14 +25,14 @@ def run_step(
 
     Raises OptionError for wrong options, ManifestError for too few, too many or unreadable manifests.
     """
+    options = parse_options(options_model(f"components.{step}"), values, step=step)
     module = importlib.import_module(f"components.{step}.step")
     if len(manifests) != len(module.INPUTS):
         wanted = ", ".join(module.INPUTS) or "none"
         raise ManifestError(
-            f"{step} reads {len(module.INPUTS)} manifests ({wanted}) and got {len(manifests)}: "
-            "give --manifest once for each, in this order."
+            f"{step} reads manifests of: {wanted}; {len(manifests)} are given: use --manifest once for each, "
+            "in this order."
         )
-    options = parse_options(module.OPTIONS, values, step=step)
     task = Task(
         data_root=data_root,
         workers=int(getattr(options, "workers", 0)),

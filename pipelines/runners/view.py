@@ -109,7 +109,9 @@ def duration(seconds: float) -> str:
 
 def run_table(record: RunRecord) -> Table:
     """The tasks of a run with their state, time and work."""
-    table = Table(box=None, pad_edge=False, title=f"{record.pipeline}  {record.run_id}", title_justify="left")
+    table = Table(
+        box=None, pad_edge=False, title=Text(f"{record.pipeline}  {record.run_id}"), title_justify="left"
+    )
     table.add_column("task")
     table.add_column("state")
     table.add_column("time", justify="right")
@@ -117,7 +119,7 @@ def run_table(record: RunRecord) -> Table:
     for task in record.tasks:
         time_text = duration(task.seconds) if task.started_at else ""
         state = Text(task.state, style=_STYLES[task.state])
-        table.add_row(task.name, state, time_text, Text(_work(task), style="dim"))
+        table.add_row(Text(task.name), state, time_text, Text(_work(task), style="dim"))
     return table
 
 
