@@ -29,8 +29,7 @@ EMPTY_TEXT_ID = text_id("")
 class EncodedDataset:
     """Rows of an encoded dataset in an order that depends only on their ids, not on how shards were cut.
 
-    `index` has INDEX_COLUMNS; row i of every method is row i of `index`. `sample_shape` is (H,W,3) for pixels
-    and (C,h,w) for latents.
+    `index` has INDEX_COLUMNS; row i of every method is row i of `index`. `sample_shape` is (H,W,3).
     """
 
     def __init__(self, store: Store, manifest: DatasetManifest):
@@ -46,30 +45,26 @@ class EncodedDataset:
         self._row = order - starts[self._shard]
         self.breeds: list[str] = list(self._group.policy["breeds"])
         self.sample_shape: tuple[int, ...] = tuple(self._group.policy["shape"])
-        self.is_latent: bool = self._group.policy["space"] == "latents"
         self._files: dict[int, pq.ParquetFile] = {}
         self._open: OrderedDict[tuple[int, int, str], list[bytes]] = OrderedDict()
-        self._states: dict[str, np.ndarray] | None = None
+        self._states: dict[str, np.ndarray] = {}
+        self._words: dict[str, str] = {}
 
     def __len__(self) -> int:
         return self.index.num_rows
 
     def breed_index(self) -> np.ndarray:
         """(N,) int64 position of each row's breed in `breeds`; `len(breeds)` (the null breed) for none."""
-        known = {breed: position for position, breed in enumerate(self.breeds)}
-        return np.array([known.get(breed, len(known)) for breed in self.index.column("breed").to_pylist()], int)
+        return breed_positions(self.index.column("breed").to_pylist(), self.breeds)
 
     def rows_of_split(self, split: str) -> np.ndarray:
         """(n,) rows of train, val or test."""
         return np.flatnonzero(np.asarray(self.index.column("split").to_pylist(), dtype=object) == split)
 
-    def samples(self, rows: Sequence[int] | np.ndarray, *, flipped: bool = False) -> np.ndarray:
-        """(n, *sample_shape): uint8 pixels, or float16 latents (of the mirrored pictures if `flipped`)."""
-        column = "pixels" if not self.is_latent else "latents_flipped" if flipped else "latents"
-        dtype = np.float16 if self.is_latent else np.uint8
-        data = [self._blob(int(self._shard[row]), int(self._row[row]), column) for row in rows]
-        out = np.frombuffer(b"".join(data), dtype).reshape(len(data), *self.sample_shape)
-        return out[:, :, ::-1] if flipped and not self.is_latent else out
+    def samples(self, rows: Sequence[int] | np.ndarray) -> np.ndarray:
+        """(n, H, W, 3) uint8 pictures."""
+        data = [self._blob(int(self._shard[row]), int(self._row[row]), "pixels") for row in rows]
+        return np.frombuffer(b"".join(data), np.uint8).reshape(len(data), *self.sample_shape)
 
     def _blob(self, shard: int, row: int, column: str) -> bytes:
         group, offset = divmod(row, ROW_GROUP_ROWS)
@@ -88,11 +83,27 @@ class EncodedDataset:
 
     def text_states(self, ids: Sequence[str]) -> list[np.ndarray]:
         """Per text id its (tokens, width) float16 states; KeyError for a text that was not encoded."""
-        if self._states is None:
-            width = int(self._texts.policy["width"])
-            self._states = {}
-            for shard in self._texts.shards:
-                table = read_file(self._store, shard, ["text_id", "text_states"])
-                for key, data in zip(*(table.column(i).to_pylist() for i in range(2)), strict=True):
-                    self._states[key] = np.frombuffer(data, np.float16).reshape(-1, width)
+        self._load_texts()
         return [self._states[key] for key in ids]
+
+    def texts(self, ids: Sequence[str]) -> list[str]:
+        """The texts themselves."""
+        self._load_texts()
+        return [self._words[key] for key in ids]
+
+    def _load_texts(self) -> None:
+        if self._states:
+            return
+        width = int(self._texts.policy["width"])
+        for shard in self._texts.shards:
+            for row in read_file(self._store, shard, ["text_id", "text", "text_states"]).to_pylist():
+                self._words[row["text_id"]] = row["text"]
+                self._states[row["text_id"]] = np.frombuffer(row["text_states"], np.float16).reshape(
+                    -1, width
+                )
+
+
+def breed_positions(breeds: Sequence[str | None], table: Sequence[str]) -> np.ndarray:
+    """(N,) int64 positions in `table`; `len(table)`, the null breed, for none or one that is not in it."""
+    known = {breed: position for position, breed in enumerate(table)}
+    return np.array([known.get(breed or "", len(table)) for breed in breeds], np.int64)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 from pydantic import BaseModel, ConfigDict
 
 from components.data.identity import add_digests
+from components.data.killpoints import killpoint
 from components.data.storage import Store
 
 FORMAT = 1
@@ -158,7 +159,10 @@ class Manifest(BaseModel):
 
         A stored manifest whose files are gone or damaged is replaced by this one.
         """
-        if store.create(self.path, self.to_bytes()):
+        killpoint("manifest.before")
+        made = store.create(self.path, self.to_bytes())
+        killpoint("manifest.after")
+        if made:
             return self
         try:
             stored = type(self).load(store, self.path)

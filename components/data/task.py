@@ -7,13 +7,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
 from components.data.artifacts import MANIFESTS
 from components.data.identity import code_version, derive_id
-from components.data.killpoints import killpoint
 from components.data.manifest import DataFile, DatasetManifest, Group, Manifest, ManifestError, Receipt
 from components.data.options import StepOptions, identity_options, parse_options
 from components.data.progress import Progress
@@ -29,6 +28,7 @@ from components.data.shards import (
 )
 from components.data.storage import Store, open_store
 
+ArtifactT = TypeVar("ArtifactT", bound=Manifest)
 Batches = Iterator[pa.RecordBatch]
 Score = Callable[[Batches], Iterator[dict[str, list[Any]]]]
 
@@ -79,6 +79,17 @@ def step_id(step: str, parents: Sequence[Manifest], options: StepOptions, policy
         policy=dict(policy),
         code_version=code_version(step),
     )
+
+
+def stored(task: Task, manifest: ArtifactT) -> ArtifactT | None:
+    """The artifact of this manifest's id, if it was made before and all its files are there."""
+    if task.store.size(manifest.path) is None:
+        return None
+    try:
+        done = type(manifest).load(task.store, manifest.path)
+    except ManifestError:
+        return None
+    return done if not done.missing_files(task.store) else None
 
 
 def add_group(
@@ -181,10 +192,7 @@ def extend(
         rows=dataset.rows,
         groups={**dataset.groups, group.name: group},
     )
-    killpoint("manifest.before")
-    manifest = manifest.save(task.store)
-    killpoint("manifest.after")
-    return manifest
+    return manifest.save(task.store)
 
 
 def shard_inputs(dataset: DatasetManifest, groups: Sequence[str], index: int) -> list[list[str]]:

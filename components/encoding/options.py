@@ -4,14 +4,12 @@ from components.data.options import StepOptions, option
 
 
 class EncodingOptions(StepOptions):
-    """What training reads: pictures of one size (or their latents) and text states."""
+    """What training reads: pictures of one size and text states."""
 
     size_px: int = option(1024, "side of the square training picture", ge=8, le=4096)
-    autoencoder: str = option("", "folder of a diffusers AutoencoderKL; '' trains on pixels")
     text_model: str = option(
         "ViT-L-14/openai", "open_clip model whose text tower encodes captions and prompts"
     )
-    flips: bool = option(True, "also store latents of the mirrored picture")
     device: str = option("auto", "auto, cpu, cuda or mps", identity=False)
     workers: int = option(0, "threads (0: one per core)", identity=False, ge=0)
 

@@ -1,8 +1,8 @@
-"""Make the training set of the kept rows: pictures of one size or their latents, and text states."""
+"""Make the training set of the kept rows: pictures of one size, and text states."""
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +10,6 @@ import pyarrow as pa
 from components.data.encoded import EMPTY_TEXT_ID, SAMPLES, TEXTS, text_id
 from components.data.identity import code_version, derive_id
 from components.data.images import ImageError
-from components.data.killpoints import killpoint
 from components.data.manifest import DataFile, DatasetManifest, Group
 from components.data.options import identity_options
 from components.data.progress import Progress
@@ -71,7 +70,6 @@ def run(task: Task, dataset: DatasetManifest, *, options: EncodingOptions) -> Da
         rows=sum(shard.rows for shard in samples.shards),
         groups={SAMPLES: samples, TEXTS: text_group},
     )
-    killpoint("manifest.before")
     return manifest.save(task.store)
 
 
@@ -88,11 +86,11 @@ def _samples(
     name: str,
 ) -> tuple[Group, int]:
     """The samples group: one encoded shard per shard with kept rows. Also the number of failed rows."""
-    encoder = _encoder(options)
     crop = bool(dataset.options.get("crop_to_subject")) if dataset.step == "selection" else False
-    policy: dict[str, Any] = {**encoder.policy, "crop_to_subject": crop}
+    shape = [options.size_px, options.size_px, 3]
+    policy: dict[str, Any] = {"shape": shape, "resize": "lanczos", "crop_to_subject": crop}
     folder = f"{name}/{SAMPLES}/{derive_id(policy=policy, code_version=code_version('encoding'))}"
-    columns = [*ROW_COLUMNS, *encoder.columns]
+    columns = [*ROW_COLUMNS, "pixels"]
     progress = Progress("encoding", int(keep.sum()))
     files: list[DataFile] = []
     failed = 0
@@ -105,7 +103,7 @@ def _samples(
         key = derive_id(rows=table.to_pylist())
         receipt = read_receipt(task.store, folder, key)
         if receipt is None:
-            encoded = _encode_shard(task, dataset, index, mine, table, encoder, crop, progress)
+            encoded = _encode_shard(task, dataset, index, mine, table, options.size_px, crop, progress)
             counters = {"error": table.num_rows - encoded.num_rows}
             receipt = write_file(task.store, folder, key, encoded.select(columns), counters=counters)
         else:
@@ -145,24 +143,16 @@ def _encode_shard(
     index: int,
     mine: np.ndarray,
     table: pa.Table,
-    encoder: "SampleEncoder",
+    size_px: int,
     crop: bool,
     progress: Progress,
 ) -> pa.Table:
     boxes = table.column("crop_box").to_pylist() if crop else [None] * table.num_rows
-    pictures = _pictures(task, dataset, index, mine, boxes, encoder.size_px, progress)
-    good: list[int] = []
-    values: dict[str, list[bytes]] = {column: [] for column in encoder.columns}
-    for row, picture in enumerate(pictures):
-        if picture is None:
-            continue
-        good.append(row)
-        for column, value in zip(encoder.columns, encoder.encode(picture), strict=True):
-            values[column].append(value)
-    out = table.take(pa.array(good, pa.int64())).select(ROW_COLUMNS)
-    for column in encoder.columns:
-        out = out.append_column(column, pa.array(values[column], pa.large_binary()))
-    return out.cast(arrow_schema([*ROW_COLUMNS, *encoder.columns]))
+    pictures = _pictures(task, dataset, index, mine, boxes, size_px, progress)
+    good = [(row, picture.tobytes()) for row, picture in enumerate(pictures) if picture is not None]
+    out = table.take(pa.array([row for row, _ in good], pa.int64())).select(ROW_COLUMNS)
+    out = out.append_column("pixels", pa.array([pixels for _, pixels in good], pa.large_binary()))
+    return out.cast(arrow_schema(out.column_names))
 
 
 def _pictures(
@@ -198,39 +188,6 @@ def _pictures(
             for picture in pool.map(make, items):
                 yield picture
                 progress.add()
-
-
-class SampleEncoder(Protocol):
-    """Turns a training picture into the stored columns."""
-
-    columns: tuple[str, ...]
-    size_px: int
-    policy: dict[str, Any]
-
-    def encode(self, picture: np.ndarray) -> tuple[bytes, ...]:
-        """(H,W,3) uint8 -> the values of `columns`."""
-
-
-class PixelEncoder:
-    """Keeps pixels as they are."""
-
-    columns: tuple[str, ...] = ("pixels",)
-
-    def __init__(self, size_px: int):
-        self.size_px = size_px
-        self.policy: dict[str, Any] = {"space": "pixels", "shape": [size_px, size_px, 3], "resize": "lanczos"}
-
-    def encode(self, picture: np.ndarray) -> tuple[bytes, ...]:
-        """(H,W,3) uint8 -> the values of `columns`."""
-        return (np.ascontiguousarray(picture).tobytes(),)
-
-
-def _encoder(options: EncodingOptions) -> SampleEncoder:
-    if not options.autoencoder:
-        return PixelEncoder(options.size_px)
-    from components.encoding.latents import LatentEncoder
-
-    return LatentEncoder(options)
 
 
 def _texts(task: Task, options: EncodingOptions, texts: list[str], name: str) -> Group:

@@ -12,7 +12,6 @@ import pyarrow as pa
 from components.data.breeds import BreedTable, breed_table
 from components.data.identity import code_version, derive_id
 from components.data.images import ImageError, ImageHeader, read_header
-from components.data.killpoints import killpoint
 from components.data.licenses import normalise_license
 from components.data.manifest import DataFile, DatasetManifest, Group, Receipt
 from components.data.progress import Progress
@@ -271,7 +270,4 @@ def _manifest(
             )
         },
     )
-    killpoint("manifest.before")
-    manifest = manifest.save(task.store)
-    killpoint("manifest.after")
-    return manifest
+    return manifest.save(task.store)

@@ -103,12 +103,12 @@ class Checkpoints:
         folder = f"{self.prefix}/step-{step:09d}"
         stored = {}
         for name, data in files.items():
-            killpoint("checkpoint-before-file")
+            killpoint("checkpoint.file")
             stored[name] = write_file(self.store, folder, name, data).model_dump()
-        killpoint("checkpoint-before-manifest")
+        killpoint("checkpoint.before")
         manifest = {"step": step, "about": dict(about), "files": stored}
         self.store.write(f"{folder}/manifest.json", json.dumps(manifest, indent=1).encode())
-        killpoint("checkpoint-after-manifest")
+        killpoint("checkpoint.after")
         self._prune()
 
     def newest(self) -> Checkpoint | None:

@@ -92,7 +92,7 @@ class Trainer:
             if progress.step % options.checkpoint_every == 0 or last or stopping:
                 self.save()
                 saved = progress.step
-            killpoint("training-after-step")
+            killpoint("training.step")
             if stopping:
                 break
         assert saved == progress.step

@@ -1,0 +1,32 @@
+# ruff: noqa: E501
+"""KFP component of the initialization step. Written by pipelines/component_source.py from options.py."""
+
+from kfp import dsl
+
+
+@dsl.component(base_image="dogflow-train", install_kfp_package=False, packages_to_install=[])
+def initialization(
+    dataset: dsl.Input[dsl.Dataset],
+    result: dsl.Output[dsl.Model],
+    metrics: dsl.Output[dsl.Metrics],
+    data_root: str,
+    code_version: str,
+    preset: str = "demo",
+    text_model: str = "ViT-L-14/openai",
+    seed: int = 0,
+):
+    """Make the untrained model that the first training stage starts from.
+
+    Args:
+        dataset: Manifest of the dataset to work on.
+        result: Manifest of what the step made.
+        metrics: Counters of the step.
+        data_root: Where shards and manifests lie.
+        code_version: Code the pipeline was compiled for; the step refuses to run as another.
+        preset: Network preset.
+        text_model: Open_clip model whose upper text layers are trained; as in encoding.
+        seed: Seed of the fresh weights.
+    """
+    from components.data.task import run_component
+
+    run_component("initialization", locals())
