@@ -128,9 +128,9 @@ for step in (10, 20):
 @pytest.mark.parametrize(
     ("point", "newest"),
     [
-        ("checkpoint-before-file:4", 10),
-        ("checkpoint-before-manifest:2", 10),
-        ("checkpoint-after-manifest:2", 20),
+        ("checkpoint.file:4", 10),
+        ("checkpoint.before:2", 10),
+        ("checkpoint.after:2", 20),
     ],
 )
 def test_a_kill_at_any_point_leaves_a_whole_checkpoint(tmp_path, point, newest):
