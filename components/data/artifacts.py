@@ -45,6 +45,16 @@ class EvaluationManifest(FilesManifest):
     KIND: ClassVar[str] = "evaluation"
 
 
+REPORT_PAGE = "page"
+
+
+class ReportManifest(FilesManifest):
+    """A report; its file REPORT_PAGE is the HTML."""
+
+    KIND: ClassVar[str] = "report"
+
+
 MANIFESTS: dict[str, type[Manifest]] = {
-    kind.KIND: kind for kind in (DatasetManifest, ModelManifest, SamplesManifest, EvaluationManifest)
+    kind.KIND: kind
+    for kind in (DatasetManifest, ModelManifest, SamplesManifest, EvaluationManifest, ReportManifest)
 }

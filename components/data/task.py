@@ -5,13 +5,13 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from components.data.artifacts import MANIFESTS
+from components.data.artifacts import MANIFESTS, REPORT_PAGE, ReportManifest
 from components.data.identity import code_version, derive_id
 from components.data.manifest import DataFile, DatasetManifest, Group, Manifest, ManifestError, Receipt
 from components.data.options import StepOptions, identity_options, parse_options
@@ -27,6 +27,7 @@ from components.data.shards import (
     write_merged,
 )
 from components.data.storage import Store, open_store
+from components.data.timings import Timing, part_path, read_timing, timing_path, write_timing
 
 ArtifactT = TypeVar("ArtifactT", bound=Manifest)
 Batches = Iterator[pa.RecordBatch]
@@ -45,7 +46,8 @@ class Task:
     workers: int = 0  # threads; 0 means one per core
     partition: int = -1
     partitions: int = 1
-    seconds: dict[str, float] = field(default_factory=dict)
+    computed_rows: int = 0  # rows a step scored, as against found done
+    found_done: bool = False  # whether the step's whole result was there before
 
     def __post_init__(self) -> None:
         if self.partitions < 1 or not -1 <= self.partition < self.partitions:
@@ -89,7 +91,8 @@ def stored(task: Task, manifest: ArtifactT) -> ArtifactT | None:
         done = type(manifest).load(task.store, manifest.path)
     except ManifestError:
         return None
-    return done if not done.missing_files(task.store) else None
+    task.found_done = not done.missing_files(task.store)
+    return done if task.found_done else None
 
 
 def add_group(
@@ -129,9 +132,11 @@ def add_group(
             table = _assemble(score(batches), names, images[index].rows, f"shard {index} of step {step}")
             counters = _counters(step, table, count)
             receipt = write_file(task.store, folder, keys[index], table, counters=counters)
+            task.computed_rows += table.num_rows
         else:
             progress.skip(receipt.file.rows)
         receipts[index] = receipt
+    task.found_done = not task.computed_rows
     if task.is_part:
         return dataset
     group = _group(task, folder, step, folder_id, names, policy, [receipts[index].file for index in mine])
@@ -163,6 +168,8 @@ def add_whole_group(
         table = _table(compute(), names, dataset.rows, f"step {step}")
         counters = _counters(step, table, count)
         receipt = write_file(task.store, folder, key, table, counters=counters, row_group_rows=131_072)
+        task.computed_rows = table.num_rows
+    task.found_done = not task.computed_rows
     group = Group(name=step, group_id=folder_id, columns=names, policy=policy, merged=receipt.file)
     return extend(task, dataset, step, options, group, [receipt.counters])
 
@@ -300,14 +307,47 @@ def run_component(step: str, arguments: Mapping[str, Any]) -> None:
         inputs.append(load_manifest(path.read_bytes(), f"{name} ({path})"))
     start = time.monotonic()
     result: Manifest = module.run(task, *inputs, options=options)
+    seconds = time.monotonic() - start
+    record_timing(task, step, inputs, options, result, seconds)
     result_artifact, metrics = arguments["result"], arguments.get("metrics")
     Path(result_artifact.path).parent.mkdir(parents=True, exist_ok=True)
-    Path(result_artifact.path).write_bytes(result.to_bytes())
-    seconds = time.monotonic() - start
+    Path(result_artifact.path).write_bytes(artifact_content(task.store, result))
     result_artifact.metadata.update(artifact_metadata(result, task.data_root, seconds))
     if metrics is not None:
         for name, value in result.counters.items():
             metrics.log_metric(name, float(value))
+
+
+def artifact_content(store: Store, manifest: Manifest) -> bytes:
+    """What a KFP artifact's file holds: the manifest, or the page itself where KFP's UI shows the file."""
+    if isinstance(manifest, ReportManifest):
+        return store.read(manifest.files[REPORT_PAGE].path)
+    return manifest.to_bytes()
+
+
+def record_timing(
+    task: Task,
+    step: str,
+    inputs: list[Manifest],
+    options: StepOptions,
+    result: Manifest,
+    seconds: float,
+) -> None:
+    """Keep how long a result took, if this task made it; the merge of partitions adds theirs to its own."""
+    timing = Timing(seconds=round(seconds, 3), rows=task.computed_rows)
+    if task.is_part:
+        if not task.found_done:
+            path = part_path(step, inputs, options, task.partition, task.partitions)
+            write_timing(task.store, path, timing)
+        return
+    made = not task.found_done
+    for partition in range(task.partitions if task.partitions > 1 else 0):
+        path = part_path(step, inputs, options, partition, task.partitions)
+        part = read_timing(task.store, path)
+        if part is not None:
+            timing, made = timing + part, True
+    if made:
+        write_timing(task.store, timing_path(result.name, result.step, result.id), timing)
 
 
 def artifact_metadata(manifest: Manifest, data_root: str, seconds: float) -> dict[str, str | float]:

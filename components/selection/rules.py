@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from components.data.judged import judged_min_side_px, judged_ratio_column, similarity_bound
 from components.data.licenses import is_permitted
 from components.data.scope import UNDECODABLE, float_column
 from components.selection.allowlist import is_allowed
@@ -111,7 +112,8 @@ def _errors(table: pa.Table) -> np.ndarray:
 
 def _image_rules(table: pa.Table, options: SelectionOptions, verdict: Verdict) -> None:
     if options.min_side_px > 0:
-        verdict.add("min_side_px", ~(_min_side_px(table, options) >= options.min_side_px))
+        side = judged_min_side_px(table, options.crop_to_subject)
+        verdict.add("min_side_px", ~(side >= options.min_side_px))
     if options.laplacian_variance > 0:
         value = float_column(table, "laplacian_variance")
         verdict.add("laplacian_variance", ~(value >= options.laplacian_variance))
@@ -122,16 +124,6 @@ def _image_rules(table: pa.Table, options: SelectionOptions, verdict: Verdict) -
         for name, active in (("exact", options.duplicate_exact), ("near", options.duplicate_near)):
             if active:
                 verdict.add(f"duplicate_{name}", _equal(kind, name))
-
-
-def _min_side_px(table: pa.Table, options: SelectionOptions) -> np.ndarray:
-    side = np.minimum(float_column(table, "width_px"), float_column(table, "height_px"))
-    if options.crop_to_subject:
-        column = table.column("crop_box").combine_chunks()
-        valid = np.asarray(column.is_valid())
-        box = np.asarray(column.fill_null([0, 0, 0, 0]).flatten()).reshape(-1, 4)
-        side = np.where(valid, np.minimum(box[:, 2] - box[:, 0], box[:, 3] - box[:, 1]), side)
-    return side
 
 
 def _caption_rules(table: pa.Table, options: SelectionOptions, verdict: Verdict) -> None:
@@ -167,11 +159,7 @@ def _similarity_rules(
         return
     value = float_column(table, "clip_similarity")
     skipped = _require_scores(table, "similarity", cheap)
-    bound = options.clip_similarity
-    if options.clip_similarity_fraction < 1:
-        scored = value[np.isfinite(value)]
-        best = np.quantile(scored, 1 - options.clip_similarity_fraction) if len(scored) else np.inf
-        bound = max(bound, float(best))
+    bound = similarity_bound(value, options.clip_similarity, options.clip_similarity_fraction)
     # A row that was not scored because it fails a cheap rule is rejected by that rule alone.
     verdict.add("clip_similarity", ~(value >= bound) & ~skipped)
 
@@ -184,8 +172,7 @@ def _foreground_rules(
     passed = cheap & verdict.keep()
     skipped = _require_scores(table, "foreground", passed)
     if options.foreground_ratio > 0:
-        name = "foreground_ratio_crop" if options.crop_to_subject else "foreground_ratio"
-        value = float_column(table, name)
+        value = float_column(table, judged_ratio_column(options.crop_to_subject))
         verdict.add("foreground_ratio", ~(value >= options.foreground_ratio) & ~skipped)
     if options.subject_sharpness > 0:
         value = float_column(table, "subject_sharpness")
