@@ -1,10 +1,91 @@
 """Named sets of options: {profile: {step: {option: value}}}.
 
-`strict` is what the options' own defaults say, the recipe's thresholds.
+`strict` is what the options' own defaults say, the recipe's thresholds, with scopes looser than them. `wild`
+is for phone and web photos. `demo` fits the synthetic dogs and the tiny models (pipelines/demo).
 """
 
 from typing import Any
 
+from pipelines.demo import thresholds as demo
+from pipelines.demo.breeds import BREEDS
+
+DEMO_BREEDS = sorted(BREEDS)
+# Breeds of one palette: told apart by shape alone.
+DEMO_PAIRS = [
+    f"{first}|{second}"
+    for first in DEMO_BREEDS
+    for second in DEMO_BREEDS
+    if first < second and BREEDS[first].palette == BREEDS[second].palette
+]
+_SCOPE = {"scope_min_side_px": 512, "scope_laplacian_variance": 50.0}
+_SCOPE_COLOR = {"scope_color_shift": 0.6}
+_DEMO_SCOPE = {"scope_min_side_px": 96, "scope_laplacian_variance": 40.0}
+_DEMO_SELECTION = {
+    "min_side_px": demo.MIN_SIDE_PX,
+    "laplacian_variance": demo.LAPLACIAN_VARIANCE,
+    "color_shift": demo.COLOR_SHIFT,
+    "foreground_ratio": demo.FOREGROUND_RATIO,
+    "caption_words_min": demo.CAPTION_WORDS_MIN,
+    "caption_words_max": demo.CAPTION_WORDS_MAX,
+    "licenses": ["CC0-1.0", "CC-BY-4.0"],
+}
+_DEMO_STAGE = {
+    "batch": 32,
+    "learning_rate": 1e-3,
+    "warmup": 20,
+    "ema_decay": 0.99,
+    "checkpoint_every": 100,
+}
+
 PROFILES: dict[str, dict[str, dict[str, Any]]] = {
-    "strict": {},
+    "strict": {
+        "similarity": {**_SCOPE, **_SCOPE_COLOR},
+        "foreground": {**_SCOPE, **_SCOPE_COLOR, "scope_clip_similarity": 0.2},
+    },
+    "wild": {
+        "similarity": {"scope_min_side_px": 192, "scope_laplacian_variance": 20.0},
+        "foreground": {
+            "scope_min_side_px": 192,
+            "scope_laplacian_variance": 20.0,
+            "crop_ratio": 0.5,
+        },
+        "selection": {
+            "min_side_px": 256,
+            "laplacian_variance": 50.0,
+            "color_shift": 1.0,
+            "clip_similarity": 0.2,
+            "foreground_ratio": 0.3,
+            "crop_to_subject": True,
+            "caption_words_min": 3,
+            "caption_words_max": 60,
+        },
+        "general_selection": {
+            "min_side_px": 256,
+            "laplacian_variance": 50.0,
+            "clip_similarity": 0.2,
+            "caption_words_min": 3,
+            "caption_words_max": 60,
+        },
+    },
+    "demo": {
+        "ingest": {"name": "demo", "shard_rows": 256},
+        "duplicates": {"near_distance": demo.NEAR_DISTANCE, "val_fraction": 0.05, "test_fraction": 0.15},
+        "similarity": {"model": "demo", "dtype": "fp32", "breeds": DEMO_BREEDS, **_DEMO_SCOPE},
+        "foreground": {
+            "model": "demo",
+            "dtype": "fp32",
+            "scope_clip_similarity": -0.5,
+            "batch_size": 16,
+            **_DEMO_SCOPE,
+        },
+        "selection": _DEMO_SELECTION,
+        "general_selection": _DEMO_SELECTION,
+        "encoding": {"size_px": 32, "text_model": "demo"},
+        "initialization": {"preset": "demo", "text_model": "demo"},
+        "stage0": {**_DEMO_STAGE, "steps": 250},
+        "stage1": {**_DEMO_STAGE, "steps": 250},
+        "stage2": {**_DEMO_STAGE, "steps": 150, "final_lr_share": 0.1},
+        "sampling": {"per_breed": 32},
+        "evaluation": {"extractor": "demo", "extractor_weights": "demo", "confusable_pairs": DEMO_PAIRS},
+    },
 }
