@@ -20,7 +20,7 @@ def up_command(
     port: Annotated[
         int,
         typer.Option(
-            help="First of the ten consecutive ports it needs. 0: the last ones, or any that are free."
+            help="S3 port, the first of nine in a row that it needs. 0: the last ones, or any that are free."
         ),
     ] = 0,
 ) -> None:

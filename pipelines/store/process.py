@@ -14,6 +14,7 @@ from pathlib import Path
 
 import psutil
 
+from pipelines.store import ports
 from pipelines.store.credentials import Credentials, write_identities
 
 STOP_WAIT_S = 10.0
@@ -40,19 +41,20 @@ def find_binary() -> Path:
 def command(binary: Path, folder: Path, port: int, identities: Path) -> list[str]:
     """Return the command line: loopback only, no telemetry, no admin pages, no buckets from typing errors."""
     logging = [f"-logdir={folder / 'log'}", f"-log_max_size_mb={LOG_MB}", f"-log_max_files={LOG_FILES}"]
-    quiet = ["-alsologtostderr=false", f"-config_dir={folder / 'config'}"]
+    # The rotated files are written late and not at all in a crash; errors go to weed.out at once.
+    logging += ["-alsologtostderr=false", "-stderrthreshold=ERROR"]
     names = ["s3.port", "master.port", "master.port.grpc", "volume.port", "volume.port.grpc", "filer.port"]
     names += ["filer.port.grpc", "s3.port.grpc", "admin.port", "admin.port.grpc"]
-    ports = [f"-{name}={port + offset}" for offset, name in enumerate(names)]
+    numbers = [f"-{name}={number}" for name, number in zip(names, ports.block(port), strict=True)]
     return [
         str(binary),
         *logging,
-        *quiet,
+        f"-config_dir={folder / 'config'}",
         "mini",
         data_argument(folder),
         "-ip=127.0.0.1",
         "-ip.bind=127.0.0.1",
-        *ports,
+        *numbers,
         "-s3.port.iceberg=0",
         "-s3.port.lance=0",
         f"-s3.config={identities}",
@@ -78,7 +80,10 @@ def start(folder: Path, port: int, credentials: Credentials) -> subprocess.Popen
     # What an earlier version or port wrote here would override nothing but confuse everybody.
     (folder / "data" / "mini.options").unlink(missing_ok=True)
     identities = write_identities(folder, credentials)
-    with (folder / "weed.out").open("wb") as output:
+    output_file = folder / "weed.out"
+    if output_file.exists():
+        output_file.replace(folder / "weed.out.1")  # the last words of the start before
+    with output_file.open("wb") as output:
         server = subprocess.Popen(
             command(binary, folder, port, identities),
             stdin=subprocess.DEVNULL,
@@ -99,7 +104,9 @@ def _environment(credentials: Credentials) -> dict[str, str]:
     requests that the S3 gateway did not sign. Their gRPC ports stay open to this machine's other users: on a
     machine shared with people you do not trust, use a store of your own instead.
     """
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR", "LANG") if name in os.environ}
+    # Go lets the buffers of large objects pile up to 850 MB; with this limit the server holds 380 MB.
+    kept = {"GOMEMLIMIT": "512MiB"}
+    kept |= {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR", "LANG") if name in os.environ}
     signed = ("JWT_SIGNING_KEY", "JWT_FILER_SIGNING_KEY", "JWT_FILER_SIGNING_READ_KEY")
     return kept | {f"WEED_{name}": credentials.internal_key for name in signed}
 

@@ -21,7 +21,8 @@ from pipelines.store.credentials import Credentials, ensure_credentials, load_cr
 BUCKET = "dogflow"
 REGION = "us-east-1"
 PROBE = ".dogflow/ready"
-READY_WAIT_S = 60.0
+READY_WAIT_S = 120.0  # a busy machine with much data; usually one second
+PROBE_WAIT_S = 1.0
 LOCK_WAIT_S = 120.0
 SPARE_BYTES = 128 * 1024**2  # below this the server cannot make a volume for new objects
 STARTS = 3  # another process may take one of the free ports between the look and the start
@@ -54,8 +55,9 @@ def default_home() -> Path:
 def up(home: Path, port: int = 0) -> StoreInfo:
     """Start the store of `home` if it does not run; return where it is once a put has worked.
 
-    Keeps data, credentials and, if it is free, the port of the last time. `port` is the first of ten
-    consecutive ones; 0 takes any. Raises StoreServerError: port taken, binary missing, disk full, no start.
+    Keeps data, credentials and, if it is free, the port of the last time. `port` is that of S3, and the first
+    of nine consecutive ones; 0 takes any.
+    Raises StoreServerError: port taken, binary missing, disk full, no start.
     """
     folder = _folder(home)
     try:
@@ -148,15 +150,14 @@ def _choose_port(wanted: int, last: int) -> int:
             return ports.find_block(preferred=last)
         except OSError as error:
             raise StoreServerError(f"The store cannot start: {error}.") from None
-    if not 1024 <= wanted <= 65535 - ports.COUNT:
-        raise StoreServerError(
-            f"Port {wanted} is not possible: choose one from 1024 to {65535 - ports.COUNT}."
-        )
+    if not 1024 <= wanted <= ports.HIGHEST:
+        raise StoreServerError(f"Port {wanted} is not possible: choose one from 1024 to {ports.HIGHEST}.")
     taken = ports.taken_ports(wanted)
     if taken:
         raise StoreServerError(
-            f"The store needs the ports {wanted} to {wanted + ports.COUNT - 1}, but "
-            f"{', '.join(map(str, taken))} in use: choose another --port, or none to let it find free ones."
+            f"The store needs the ports {wanted} to {wanted + ports.IN_A_ROW - 1} and "
+            f"{wanted + ports.ADMIN_GRPC_OFFSET}, but {', '.join(map(str, taken))} in use: choose another "
+            "--port, or none to let it find free ones."
         )
     return wanted
 
@@ -178,7 +179,9 @@ def _wait_until_ready(folder: Path, info: StoreInfo, alive: Callable[[], bool]) 
     from components.data.storage import DiskFull, StorageError
 
     endpoint = Endpoint(info.endpoint_url, info.access_key, info.secret_key, info.region)
-    bucket = S3Bucket(endpoint, BUCKET, "", limit_s=0)
+    # A put that comes while the parts of the server still look for one another can hang in it for 20 s,
+    # though one that comes a moment later is answered at once: give up early, try again.
+    bucket = S3Bucket(endpoint, BUCKET, "", limit_s=0, upload_timeout_s=PROBE_WAIT_S)
     deadline, last = time.monotonic() + READY_WAIT_S, "it accepts no connections"
     while time.monotonic() < deadline:
         if not alive():
