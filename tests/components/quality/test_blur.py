@@ -9,7 +9,8 @@ import pytest
 from PIL import Image
 
 from components.data.images import decode_grey
-from components.quality.blur import laplacian_variance, laplacian_variance_fixed
+from components.quality.blur import fit_area, laplacian_variance, laplacian_variance_fixed
+from components.quality.resolution import fit_long_side
 
 
 def test_an_impulse_has_its_closed_form():
@@ -86,6 +87,44 @@ def test_the_fixed_score_is_the_score_of_the_area_average():
     grey = np.random.default_rng(3).integers(0, 256, (400, 600), dtype=np.uint8)
     small = np.rint(grey.reshape(200, 2, 300, 2).mean((1, 3)) + 1e-9).astype(np.uint8)  # halves round up
     assert laplacian_variance_fixed(grey, 300) == laplacian_variance(small)
+
+
+def test_large_pictures_are_halved_by_means_first():
+    # 601 x 1201 -> 300 x 600 -> 150 x 300 (still over three times 99) -> 75 x 150 -> INTER_AREA to 99.
+    grey = np.random.default_rng(5).integers(0, 256, (601, 1201), dtype=np.uint8)
+    small = grey
+    for h, w in ((300, 600), (150, 300), (75, 150)):
+        means = small[: 2 * h, : 2 * w].reshape(h, 2, w, 2).mean((1, 3))
+        small = np.floor(means + 0.5).astype(np.uint8)
+    np.testing.assert_array_equal(fit_area(grey, 150), small)
+    wanted = cv2.resize(small, (99, 50), interpolation=cv2.INTER_AREA)
+    np.testing.assert_array_equal(fit_area(grey, 99), wanted)
+
+
+def test_halving_makes_the_fixed_score_no_less_stable_over_sizes(shared_data: Path):
+    """One scene at many sizes: the log of its score scatters no more than with a single INTER_AREA."""
+    target, scatter, plain = 192, [], []
+    for path in sorted((shared_data / "dreambooth_dogs_hires").rglob("*.jpg"))[::4]:
+        with Image.open(path) as image:
+            image = image.convert("L")
+        sides = [s for s in (230, 260, 300, 340, 390, 450, 520, 600, 700, 800, 900) if s < max(image.size)]
+        if len(sides) < 8:
+            continue
+        logs = []
+        for side in sides:
+            size = fit_long_side(*image.size, side)
+            grey = np.asarray(image.resize(size, Image.Resampling.LANCZOS))
+            once = cv2.resize(grey, fit_long_side(*size, target), interpolation=cv2.INTER_AREA)
+            logs.append(np.log([laplacian_variance_fixed(grey, target), laplacian_variance(once)]))
+        ours, single = np.std(logs, axis=0)
+        scatter.append(ours)
+        plain.append(single)
+    assert len(scatter) >= 4
+    assert np.mean(scatter) < np.mean(plain) < 0.2
+
+
+def test_a_line_of_pixels_is_fitted():
+    assert fit_area(np.zeros((1, 5000), np.uint8), 100).shape == (1, 100)
 
 
 def test_the_fixed_score_does_not_enlarge():
