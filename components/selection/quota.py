@@ -1,34 +1,42 @@
 """Per-breed quota: a cap that keeps the best photos, and a minimum below which a breed is left out."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pyarrow as pa
 
+Order = Callable[[np.ndarray], tuple[np.ndarray, ...]]
 
-def rank_in_breed(breed: np.ndarray, keep: np.ndarray, order: tuple[np.ndarray, ...]) -> np.ndarray:
-    """(N,) rank of each kept row among its breed's kept rows, 0 the best; rows not kept get -1.
 
-    `breed` holds integer codes (-1: none). `order` are sort keys, the first the most important, ascending.
+def rank_in_breed(breed: np.ndarray, counted: np.ndarray, order: Order) -> np.ndarray:
+    """(N,) rank of each counted row among its breed's counted rows, 0 the best; other rows get -1.
+
+    `breed` holds integer codes (-1: none). `order` gives the sort keys of the rows of the given indices, the
+    most important key first, ascending.
     """
     rank = np.full(len(breed), -1)
-    rows = np.flatnonzero(keep & (breed >= 0))
-    by_breed = rows[np.lexsort((*(key[rows] for key in reversed(order)), breed[rows]))]
+    rows = np.flatnonzero(counted & (breed >= 0))
+    by_breed = rows[np.lexsort((*reversed(order(rows)), breed[rows]))]
     codes = breed[by_breed]
     starts = np.flatnonzero(np.r_[True, codes[1:] != codes[:-1]]) if len(codes) else np.zeros(0, int)
     rank[by_breed] = np.arange(len(codes)) - np.repeat(starts, np.diff(np.r_[starts, len(codes)]))
     return rank
 
 
-def over_cap(breed: np.ndarray, keep: np.ndarray, cap: int, order: tuple[np.ndarray, ...]) -> np.ndarray:
-    """(N,) bool: kept rows beyond the best `cap` of their breed (0: none is).
+def over_cap(breed: np.ndarray, counted: np.ndarray, cap: int, order: Order) -> np.ndarray:
+    """(N,) bool: counted rows beyond the best `cap` of their breed (0: none is).
 
-    Only breeds over the cap are sorted, so that the usual selection of millions of rows sorts nothing.
+    Only breeds over the cap are sorted, and their keys made, so that the usual selection of millions of rows
+    sorts nothing.
     """
-    counted = keep & (breed >= 0)
-    if cap <= 0 or not counted.any():
+    counted = counted & (breed >= 0)
+    if cap <= 0 or counted.sum() <= cap:
         return np.zeros(len(breed), bool)
     full = np.bincount(breed[counted]) > cap
     crowded = counted.copy()
     crowded[counted] = full[breed[counted]]
+    if not crowded.any():
+        return crowded
     return rank_in_breed(breed, crowded, order) >= cap
 
 
@@ -51,5 +59,9 @@ def id_order(image_id: pa.ChunkedArray) -> np.ndarray:
     joined = pa.chunked_array([image_id.cast(pa.large_string()).combine_chunks()]).combine_chunks()
     data = np.frombuffer(joined.buffers()[2], np.uint8, count=32 * len(joined), offset=32 * joined.offset)
     digits = data.reshape(-1, 32)[:, :16]
-    nibbles = digits - np.where(digits >= ord("a"), ord("a") - 10, ord("0")).astype(np.uint8)
-    return ((nibbles[:, ::2] << 4) | nibbles[:, 1::2]).copy().view(">u8").ravel().astype(np.uint64)
+    nibbles = _NIBBLE[digits]
+    return ((nibbles[:, ::2] << 4) | nibbles[:, 1::2]).view(">u8").ravel().astype(np.uint64)
+
+
+_NIBBLE = np.zeros(256, np.uint8)
+_NIBBLE[np.frombuffer(b"0123456789abcdef", np.uint8)] = np.arange(16)

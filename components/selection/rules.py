@@ -1,7 +1,6 @@
 """Which rules a row fails: all of them, vectorised over millions of rows."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -9,8 +8,9 @@ import pyarrow.compute as pc
 
 from components.data.judged import judged_min_side_px, judged_ratio_column, similarity_bound
 from components.data.licenses import is_permitted
-from components.data.scope import UNDECODABLE, float_column
+from components.data.scope import UNDECODABLE
 from components.selection.allowlist import is_allowed
+from components.selection.columns import equals, exactly, flag, numbers
 from components.selection.options import SelectionOptions
 
 SKIPPED_BY = {"similarity": ["clip_similarity"], "foreground": ["foreground_ratio", "subject_sharpness"]}
@@ -20,33 +20,49 @@ class ScopeError(ValueError):
     """A threshold that needs scores which were never computed; the message names the backfill."""
 
 
-@dataclass
 class Verdict:
-    """`failed[i, j]` says that row i fails rule `names[j]`; (N, rules) bool."""
+    """Which of the rules, in the order they were added, each of N rows fails."""
 
-    names: list[str] = field(default_factory=list)
-    columns: list[np.ndarray] = field(default_factory=list)
+    def __init__(self, rows: int) -> None:
+        self.names: list[str] = []
+        self.columns: list[np.ndarray] = []
+        self._rejected = np.zeros(rows, bool)
 
     def add(self, name: str, failed: np.ndarray) -> None:
         """Add a rule's (N,) bool."""
         self.names.append(name)
         self.columns.append(failed)
-
-    @property
-    def failed(self) -> np.ndarray:
-        """(N, rules) bool."""
-        return np.stack(self.columns, axis=1)
+        self._rejected |= failed
 
     def keep(self) -> np.ndarray:
         """(N,) bool: no rule failed."""
-        return ~np.logical_or.reduce(self.columns)
+        return ~self._rejected
 
     def reasons(self) -> pa.ListArray:
-        """Per row the names of all rules it fails."""
-        rows, rules = np.nonzero(self.failed)
-        counts = np.bincount(rows, minlength=len(self.columns[0]))
-        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
-        return pa.ListArray.from_arrays(offsets, pa.array(self.names).take(pa.array(rules)))
+        """Per row the names of all rules it fails, in the order the rules were added.
+
+        Millions of rows fail in a few thousand combinations at most: each is spelled out once.
+        """
+        code = np.zeros(len(self._rejected), np.uint32)
+        for bit, failed in enumerate(self.columns):
+            code |= failed.astype(np.uint32) << np.uint32(bit)
+        codes, combination = distinct(code, len(self.names))
+        spelled = [
+            [name for bit, name in enumerate(self.names) if value >> bit & 1] for value in codes.tolist()
+        ]
+        return pa.array(spelled, pa.list_(pa.string())).take(pa.array(combination))
+
+
+def distinct(code: np.ndarray, bits: int) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct values of (N,) integers below 2**bits, ascending, and per row the index of its own."""
+    if bits > 20:
+        return np.unique(code, return_inverse=True)
+    seen = np.zeros(1 << bits, bool)
+    seen[code] = True
+    values = np.flatnonzero(seen).astype(code.dtype)
+    index = np.zeros(1 << bits, np.int32)
+    index[values] = np.arange(len(values))
+    return values, index[code]
 
 
 def needed_columns(options: SelectionOptions) -> list[str]:
@@ -66,7 +82,7 @@ def needed_columns(options: SelectionOptions) -> list[str]:
         (options.laplacian_variance > 0, ["laplacian_variance"]),
         (options.color_shift < 1, ["color_shift"]),
         (_uses_similarity(options), ["clip_similarity", "similarity_skipped_by", "similarity_error"]),
-        (_uses_foreground(options), ["foreground_ratio", "foreground_skipped_by", "foreground_error"]),
+        (_uses_foreground(options), ["foreground_ratio", "foreground_skipped_by"]),
         (options.crop_to_subject, ["foreground_ratio_crop", "crop_box"]),
         (options.subject_sharpness > 0, ["subject_sharpness"]),
         (options.caption_words_min > 0 or options.caption_words_max > 0, ["caption_words", "captions_error"]),
@@ -91,7 +107,7 @@ def _uses_foreground(options: SelectionOptions) -> bool:
 
 def evaluate(table: pa.Table, options: SelectionOptions) -> Verdict:
     """Apply every rule that looks at one row. Raises ScopeError when a row that passes lacks a score."""
-    verdict = Verdict()
+    verdict = Verdict(table.num_rows)
     verdict.add(UNDECODABLE, _errors(table))
     _image_rules(table, options, verdict)
     _caption_rules(table, options, verdict)
@@ -104,8 +120,9 @@ def evaluate(table: pa.Table, options: SelectionOptions) -> Verdict:
 
 def _errors(table: pa.Table) -> np.ndarray:
     failed = np.zeros(table.num_rows, bool)
-    for name in ("ingest_error", "quality_error", "captions_error", "similarity_error", "foreground_error"):
-        if name in table.column_names:
+    # Not foreground_error: a picture without a subject fails the ratio, it is not broken.
+    for name in ("ingest_error", "quality_error", "captions_error", "similarity_error"):
+        if name in table.column_names and table.column(name).null_count < table.num_rows:
             failed |= np.asarray(pc.is_valid(table.column(name)))
     return failed
 
@@ -115,30 +132,30 @@ def _image_rules(table: pa.Table, options: SelectionOptions, verdict: Verdict) -
         side = judged_min_side_px(table, options.crop_to_subject)
         verdict.add("min_side_px", ~(side >= options.min_side_px))
     if options.laplacian_variance > 0:
-        value = float_column(table, "laplacian_variance")
-        verdict.add("laplacian_variance", ~(value >= options.laplacian_variance))
+        value = numbers(table, "laplacian_variance")
+        verdict.add("laplacian_variance", ~(value >= exactly(options.laplacian_variance)))
     if options.color_shift < 1:
-        verdict.add("color_shift", ~(float_column(table, "color_shift") <= options.color_shift))
+        verdict.add("color_shift", ~(numbers(table, "color_shift") <= exactly(options.color_shift)))
     if options.duplicate_exact or options.duplicate_near:
         kind = table.column("duplicate_kind")
         for name, active in (("exact", options.duplicate_exact), ("near", options.duplicate_near)):
             if active:
-                verdict.add(f"duplicate_{name}", _equal(kind, name))
+                verdict.add(f"duplicate_{name}", equals(kind, name))
 
 
 def _caption_rules(table: pa.Table, options: SelectionOptions, verdict: Verdict) -> None:
     if options.caption_words_min > 0:
-        words = float_column(table, "caption_words")
+        words = numbers(table, "caption_words")
         verdict.add("caption_words_min", ~(words >= options.caption_words_min))
     if options.caption_words_max > 0:
-        words = float_column(table, "caption_words")
+        words = numbers(table, "caption_words")
         verdict.add("caption_words_max", ~(words <= options.caption_words_max))
     if options.caption_vague:
-        verdict.add("caption_vague", _flag(table, "caption_vague", missing=True))
+        verdict.add("caption_vague", flag(table, "caption_vague", missing=True))
     if options.caption_truncated:
-        verdict.add("caption_truncated", _flag(table, "caption_truncated", missing=True))
+        verdict.add("caption_truncated", flag(table, "caption_truncated", missing=True))
     if options.caption_has_dog_word:
-        verdict.add("caption_has_dog_word", ~_flag(table, "caption_has_dog_word", missing=False))
+        verdict.add("caption_has_dog_word", ~flag(table, "caption_has_dog_word", missing=False))
 
 
 def _origin_rules(table: pa.Table, options: SelectionOptions, verdict: Verdict) -> None:
@@ -157,11 +174,13 @@ def _similarity_rules(
 ) -> None:
     if options.clip_similarity <= -1 and options.clip_similarity_fraction >= 1:
         return
-    value = float_column(table, "clip_similarity")
+    value = numbers(table, "clip_similarity")
     skipped = _require_scores(table, "similarity", cheap)
-    bound = similarity_bound(value, options.clip_similarity, options.clip_similarity_fraction)
+    bound = similarity_bound(
+        value.astype(np.float64), options.clip_similarity, options.clip_similarity_fraction
+    )
     # A row that was not scored because it fails a cheap rule is rejected by that rule alone.
-    verdict.add("clip_similarity", ~(value >= bound) & ~skipped)
+    verdict.add("clip_similarity", ~(value >= exactly(bound)) & ~skipped)
 
 
 def _foreground_rules(
@@ -172,16 +191,18 @@ def _foreground_rules(
     passed = cheap & verdict.keep()
     skipped = _require_scores(table, "foreground", passed)
     if options.foreground_ratio > 0:
-        value = float_column(table, judged_ratio_column(options.crop_to_subject))
-        verdict.add("foreground_ratio", ~(value >= options.foreground_ratio) & ~skipped)
+        value = numbers(table, judged_ratio_column(options.crop_to_subject))
+        verdict.add("foreground_ratio", ~(value >= exactly(options.foreground_ratio)) & ~skipped)
     if options.subject_sharpness > 0:
-        value = float_column(table, "subject_sharpness")
-        verdict.add("subject_sharpness", ~(value >= options.subject_sharpness) & ~skipped)
+        value = numbers(table, "subject_sharpness")
+        verdict.add("subject_sharpness", ~(value >= exactly(options.subject_sharpness)) & ~skipped)
 
 
 def _require_scores(table: pa.Table, step: str, passed: np.ndarray) -> np.ndarray:
     """(N,) bool of rows outside the score scope; ScopeError when one of them passes all rules before."""
     column = table.column(f"{step}_skipped_by")
+    if column.null_count == len(column):
+        return np.zeros(len(column), bool)
     skipped = np.asarray(pc.is_valid(column))
     unscored = skipped & passed
     if unscored.any():
@@ -192,14 +213,6 @@ def _require_scores(table: pa.Table, step: str, passed: np.ndarray) -> np.ndarra
             "Run the same command with --backfill to score these rows (and only these), or tighten selection."
         )
     return skipped
-
-
-def _flag(table: pa.Table, name: str, *, missing: bool) -> np.ndarray:
-    return np.asarray(table.column(name).fill_null(missing))
-
-
-def _equal(column: pa.ChunkedArray, value: str) -> np.ndarray:
-    return np.asarray(pc.fill_null(pc.equal(column, value), False))
 
 
 def _by_value(table: pa.Table, name: str, rule: Callable[[str], bool]) -> np.ndarray:

@@ -9,6 +9,7 @@ from components.data.schema import arrow_schema
 from components.data.scope import UNDECODABLE, float_column
 from components.data.shards import read_table
 from components.data.task import Task, add_whole_group
+from components.selection.columns import equals, exactly, flag, numbers
 from components.selection.options import SelectionOptions
 from components.selection.quota import breed_codes, id_order, over_cap, under_minimum
 from components.selection.rules import Verdict, evaluate, needed_columns
@@ -44,35 +45,49 @@ def run(task: Task, dataset: DatasetManifest, *, options: SelectionOptions) -> D
 def select(table: pa.Table, options: SelectionOptions) -> pa.Table:
     """image_id, keep, reasons and tier of every row of `table` (the columns of `needed_columns`)."""
     verdict = evaluate(table, options)
-    breed = breed_codes(table.column("breed"))
     if "breed_confidence" in table.column_names:
-        confidence = float_column(table, "breed_confidence")
+        confidence = numbers(table, "breed_confidence")
     else:
         confidence = np.full(table.num_rows, np.nan)
-    tier = tiers(np.asarray(table.column("reviewed").fill_null(False)), confidence, options.breed_confidence)
+    tier = tiers(flag(table, "reviewed", missing=False), confidence, exactly(options.breed_confidence))
     if options.breed_required:
-        _quota(table, options, verdict, breed, tier)
+        _quota(table, options, verdict, tier)
     names = ["image_id", *COLUMNS]
     arrays = [table.column("image_id"), pa.array(verdict.keep()), verdict.reasons(), pa.array(tier)]
     return pa.table(arrays, schema=arrow_schema(names))
 
 
-def _quota(
-    table: pa.Table, options: SelectionOptions, verdict: Verdict, breed: np.ndarray, tier: np.ndarray
-) -> None:
-    keep = verdict.keep()
-    train = np.asarray(pc.fill_null(pc.equal(table.column("split"), "train"), False))
-    similarity = float_column(table, "clip_similarity")
-    # Reviewed first, then the best matched; image_id makes the order total and independent of shards.
-    order = (
-        (tier != REVIEWED).astype(np.int8),
-        -np.nan_to_num(similarity, nan=-1.0),
-        id_order(table.column("image_id")),
-    )
+def _quota(table: pa.Table, options: SelectionOptions, verdict: Verdict, tier: np.ndarray) -> None:
+    """Add the per-breed rules. They look at the rows that pass all others, usually a part of all rows."""
+    kept = np.flatnonzero(verdict.keep())
+    picked = pa.array(verdict.keep())
+    breed = breed_codes(table.column("breed").filter(picked))
+    train = equals(table.column("split").filter(picked), "train")
+
+    def order(rows: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Reviewed first, then the best matched; image_id makes it total and independent of shards."""
+        best = table.select(["clip_similarity", "image_id"]).take(pa.array(kept[rows]))
+        similarity = float_column(best, "clip_similarity")
+        return (
+            (tier[kept[rows]] != REVIEWED).astype(np.int8),
+            -np.nan_to_num(similarity, nan=-1.0),
+            id_order(best.column("image_id")),
+        )
+
     if options.breed_cap > 0:
-        verdict.add("breed_cap", over_cap(breed, keep & train, options.breed_cap, order))
+        over = over_cap(breed, train, options.breed_cap, order)
+        verdict.add("breed_cap", _scatter(over, kept, table.num_rows))
+        train = train & ~over
     if options.breed_min > 0:
-        verdict.add("breed_min", keep & under_minimum(breed, verdict.keep() & train, options.breed_min))
+        under = under_minimum(breed, train, options.breed_min)
+        verdict.add("breed_min", _scatter(under, kept, table.num_rows))
+
+
+def _scatter(failed: np.ndarray, rows: np.ndarray, count: int) -> np.ndarray:
+    """(count,) bool, set at those of the `rows` that failed."""
+    out = np.zeros(count, bool)
+    out[rows[failed]] = True
+    return out
 
 
 def count(table: pa.Table) -> dict[str, int]:

@@ -7,5 +7,7 @@ REVIEWED, CONFIDENT, UNTRUSTED = 0, 1, -1
 
 def tiers(reviewed: np.ndarray, breed_confidence: np.ndarray, threshold: float) -> np.ndarray:
     """(N,) int8 of tiers. A missing (NaN) confidence is not confident."""
-    tier = np.where(breed_confidence >= threshold, CONFIDENT, UNTRUSTED)
-    return np.where(reviewed, REVIEWED, tier).astype(np.int8)
+    tier = np.full(len(reviewed), UNTRUSTED, np.int8)
+    tier[breed_confidence >= threshold] = CONFIDENT
+    tier[reviewed] = REVIEWED
+    return tier
