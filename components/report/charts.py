@@ -1,6 +1,5 @@
 """Geometry of the report's SVG charts: pure numbers, drawn by the template."""
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -8,6 +7,7 @@ import numpy as np
 
 from components.report.data import Threshold
 from components.report.histogram import Histogram
+from components.report.marks import Mark, placed
 from components.report.scores import Score
 from components.report.wording import number
 
@@ -15,7 +15,6 @@ WIDTH, HEIGHT = 460, 240
 LEFT, RIGHT, TOP, BOTTOM = 48, 16, 48, 30
 _PLOT_WIDTH, _PLOT_HEIGHT = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
 _MAX_POINTS = 300
-_LABEL_ROOM = 130
 
 
 @dataclass(frozen=True)
@@ -35,17 +34,6 @@ class Tick:
 
     at: float
     label: str
-
-
-@dataclass(frozen=True)
-class Mark:
-    """A vertical line with a label in one of two rows above the plot. kind: "threshold" or "proposed"."""
-
-    x: float
-    label: str
-    kind: str
-    row: int
-    anchor: str
 
 
 @dataclass(frozen=True)
@@ -124,25 +112,13 @@ def _marks(score: Score, shape: Histogram) -> tuple[Mark, ...]:
         if bound.proposal and bound.proposal.value != used.value:
             proposed = replace(used, value=bound.proposal.value)
             marks.append(_mark(shape, proposed, f"proposed {sign} {number(proposed.value)}", "proposed"))
-    return _without_overlap(marks)
+    # In the second row stands "rows", the name of the vertical axis.
+    return placed(marks, low=(0, LEFT), high=WIDTH)
 
 
 def _mark(shape: Histogram, threshold: Threshold, label: str, kind: str) -> Mark:
     x = round(LEFT + _PLOT_WIDTH * shape.place_of(threshold), 2)
-    anchor = "start" if x < LEFT + _PLOT_WIDTH - _LABEL_ROOM else "end"
-    return Mark(x, label, kind, 0 if kind == "threshold" else 1, anchor)
-
-
-def _without_overlap(marks: list[Mark]) -> tuple[Mark, ...]:
-    """Of two close marks in a row, the left one's label goes to its left side."""
-    result = list(marks)
-    for row in (0, 1):
-        same = sorted((i for i, mark in enumerate(result) if mark.row == row), key=lambda i: result[i].x)
-        for left, right in itertools.pairwise(same):
-            if result[right].x - result[left].x < _LABEL_ROOM and result[left].x > LEFT + _LABEL_ROOM / 2:
-                mark = result[left]
-                result[left] = Mark(mark.x, mark.label, mark.kind, mark.row, "end")
-    return tuple(result)
+    return Mark(x, label, kind, 0 if kind == "threshold" else 1)
 
 
 def _summary(score: Score, shape: Histogram) -> str:

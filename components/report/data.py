@@ -68,21 +68,32 @@ class TrainingStage:
 
 @dataclass(frozen=True)
 class Metric:
-    """One number of the evaluation. `note` says what to hold it against, such as its floor."""
+    """One number of the evaluation. `note` says what to hold it against, such as its floor.
+
+    is_share: whether it is a part of one, shown in percent.
+    """
 
     name: str
     value: float
     note: str = ""
+    is_share: bool = False
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How good the trained model is. `samples_png`: a grid of generated pictures."""
+    """How good the trained model is.
+
+    samples_png: a grid of generated pictures. nearest_png: some of them beside their nearest training photos.
+    notes: warnings of the measurement, such as too few pictures.
+    """
 
     metrics: Sequence[Metric] = ()
     breed_accuracy: Sequence[tuple[str, int, int]] = ()  # breed key, right, drawn
     samples_png: bytes = b""
     samples_note: str = ""
+    nearest_png: bytes = b""
+    nearest_note: str = ""
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

@@ -22,17 +22,20 @@ _ERRORS = 20
 _CLUSTERS = 6
 _COPIES = 5
 _KEPT_EXAMPLES = 12
-_PHOTOS_PER_SIDE = 6
+PHOTOS_PER_SIDE = 6
 _GROUP_COLUMNS = {"breed": "breed", "script": "caption_script", "source": "source"}
 
 
-def render_report(data: ReportData, photo_budget_bytes: int = BUDGET_BYTES) -> str:
-    """The report of a dataset as HTML text.
+def render_report(
+    data: ReportData, photo_budget_bytes: int = BUDGET_BYTES, photos_per_side: int = PHOTOS_PER_SIDE
+) -> str:
+    """The report of a dataset as HTML text, with so many photos on either side of each threshold.
 
     Works through numpy and pyarrow on whole columns; Python loops see only what is shown. Raises ReportError
     for rows without the columns that rules and thresholds need.
     """
-    return _environment().get_template("page.html.j2").render(_content(data, photo_budget_bytes))
+    content = _content(data, Album(data, photo_budget_bytes), photos_per_side)
+    return _environment().get_template("page.html.j2").render(content)
 
 
 def _environment() -> jinja2.Environment:
@@ -60,14 +63,13 @@ def _style() -> Markup:
     return Markup((_TEMPLATES / "style.css").read_text(encoding="utf-8"))
 
 
-def _content(data: ReportData, photo_budget_bytes: int) -> dict[str, Any]:
-    album = Album(data, photo_budget_bytes)
+def _content(data: ReportData, album: Album, photos_per_side: int) -> dict[str, Any]:
     reasons = reason_masks(data.rows, data.rules)
     total = data.rows.num_rows
     kept = int(reasons.keep.sum())
     errors = int((reasons.fails(data.error_rule) & ~reasons.keep).sum())
     examples = [album.photo(row) for row in kept_examples(data.rows, _KEPT_EXAMPLES)]
-    scored = scores(data, reasons, album, _PHOTOS_PER_SIDE)
+    scored = scores(data, reasons, album, photos_per_side)
     counts = [count for count in rule_counts(reasons) if count.rule.name != data.error_rule]
     kinds, more_errors = error_kinds(data.rows, _ERRORS)
     groups = _groups(data)
@@ -88,7 +90,8 @@ def _content(data: ReportData, photo_budget_bytes: int) -> dict[str, Any]:
         "more_errors": more_errors,
         "insights": insights(total, errors, counts, scored, groups),
         "stages": [(stage, charts.line_chart(stage.steps, stage.losses, "Loss")) for stage in data.training],
-        "samples_src": _png_source(data),
+        "samples_src": _png_source(data.evaluation.samples_png if data.evaluation else b""),
+        "nearest_src": _png_source(data.evaluation.nearest_png if data.evaluation else b""),
         "seconds": sum(step.seconds or 0.0 for step in data.steps),
         "photos_left_out": album.left_out,
     }
@@ -111,8 +114,7 @@ def _cluster_photos(album: Album, cluster: DuplicateCluster) -> tuple[Photo | No
     return album.by_id(cluster.original), [album.photo(row) for row in cluster.copies], cluster.total
 
 
-def _png_source(data: ReportData) -> str:
-    png = data.evaluation.samples_png if data.evaluation else b""
+def _png_source(png: bytes) -> str:
     if not png.startswith(b"\x89PNG"):
         return ""
     return "data:image/png;base64," + base64.b64encode(png).decode("ascii")
