@@ -58,7 +58,7 @@ BREEDS: dict[str, Breed] = {
         1.0,
     ),
     "standard_poodle": Breed(
-        ("standard poodle", "poodle"), "drop", "long", "long", "straight", "curly", "white", 0.2
+        ("standard poodle", "standard poodle dog"), "drop", "long", "long", "straight", "curly", "white", 0.2
     ),
     "samoyed": Breed(("Samoyed", "Samoyed dog"), "erect", "long", "long", "curl", "long", "white", 0.7),
 }

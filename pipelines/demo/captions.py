@@ -85,6 +85,17 @@ _REMARKS = (
 _MAX_WORDS = 32  # the longest clean caption; the light is left out where it would be longer
 
 
+def _subsets(parts: int, name: int, joined: int) -> np.ndarray:
+    """Which of `parts` parts to say (K, parts) float32: always `name`; `joined` only after the one before."""
+    bits = (np.arange(1 << parts)[:, None] >> np.arange(parts)) & 1
+    allowed = (bits[:, name] == 1) & (bits[:, joined] <= bits[:, joined - 1])
+    return bits[allowed].astype(np.float32)
+
+
+# The parts of caption_of_length: its fifth is the name, its seventh goes on with "and".
+_SUBSETS = _subsets(15, 4, 6)
+
+
 @dataclass(frozen=True)
 class Caption:
     """The text and the attributes it states (names of spec.ATTRIBUTES, and "breed" where it names one)."""
@@ -129,36 +140,36 @@ def caption(spec: DogSpec, seed: int) -> Caption:
     return Caption(_polish(text, upper=u[8] < 0.5, stop=u[9] < 0.5), mentions)
 
 
-def caption_of_length(spec: DogSpec, seed: int, words: int) -> str:
-    """A true caption of exactly `words` words (3..60), for captions that are too short or too long."""
+def caption_of_length(spec: DogSpec, seed: int, words: int) -> Caption:
+    """A true caption of exactly `words` words (3..55), for captions that are too short or too long."""
     rng = np.random.default_rng([seed, words, 78])
     names = BREEDS[spec.breed].names if spec.breed else _BREEDLESS
     visible = [name for name in ("ears", "muzzle", "legs", "tail", "coat") if _visible(spec, name)]
-    said = [str(rng.choice(PHRASES[name][getattr(spec, name)])) for name in rng.permutation(visible)[:2]]
-    color, pose, place = (
-        str(rng.choice(PHRASES[name][getattr(spec, name)])) for name in ("palette", "pose", "background")
-    )
+    first, second = (visible[i] for i in rng.permutation(len(visible))[:2])
+
+    def say(name: str) -> str:
+        return str(rng.choice(PHRASES[name][getattr(spec, name)]))
+
+    # (words, the attribute they state)
     parts = [
-        "a",
-        "cute",
-        "friendly",
-        color,
-        str(rng.choice(names)),
-        f"with {said[0]}",
-        f"and {said[1]}",
-        pose,
-        place,
+        ("a", ""),
+        ("cute", ""),
+        ("friendly", ""),
+        (say("palette"), "palette"),
+        (str(rng.choice(names)), "breed"),
     ]
-    parts += [str(remark) for remark in rng.permutation(_REMARKS)]
-    # Every part but the name may be left out; walk the subsets in a random order until the count is right.
-    order = rng.permutation(1 << len(parts))
-    counts = np.array([len(part.split()) for part in parts])
-    bits = (order[:, None] >> np.arange(len(parts))) & 1
-    fits = (bits[:, 4] == 1) & (bits[:, 6] <= bits[:, 5]) & (bits @ counts == words)
-    if not fits.any():
-        raise ValueError(f"No caption of {words} words can be made; ask for 3 to 60.")
-    chosen = bits[int(np.argmax(fits))]
-    return _polish(" ".join(part for part, keep in zip(parts, chosen, strict=True) if keep), True, False)
+    parts += [(f"with {say(first)}", first), (f"and {say(second)}", second)]
+    parts += [(say("pose"), "pose"), (say("background"), "background")]
+    parts += [(str(remark), "") for remark in rng.permutation(_REMARKS)]
+    # Every part but the name may be left out; take any subset with the right count.
+    counts = np.array([len(part.split()) for part, _ in parts], np.float32)
+    fits = np.flatnonzero(_SUBSETS @ counts == words)
+    if not len(fits):
+        raise ValueError(f"No caption of {words} words can be made; ask for 3 to 55.")
+    taken = _SUBSETS[rng.choice(fits)]
+    chosen = [part for part, keep in zip(parts, taken, strict=True) if keep]
+    mentions = {name: str(getattr(spec, name)) for _, name in chosen if name and getattr(spec, name)}
+    return Caption(_polish(" ".join(part for part, _ in chosen), True, False), mentions)
 
 
 def swap(spec: DogSpec, attribute: str, rng: np.random.Generator) -> DogSpec:

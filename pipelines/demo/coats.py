@@ -1,5 +1,6 @@
 """Coat texture: what makes an outline smooth, curly or long-haired, and the strokes inside it."""
 
+import cv2
 import numpy as np
 
 from pipelines.demo.curves import Polygon, ellipse, resample
@@ -58,7 +59,11 @@ def strands(
     low, high = polygon.min(0), polygon.max(0)
     count = int(density * np.prod(high - low) / (depth * depth * (2.6 if coat == "curly" else 3.2)))
     count = min(count, 70)
-    x, y = (low + rng.random((count, 2)) * (high - low)).T
+    places = low + rng.random((count, 2)) * (high - low)
+    outline = polygon.astype(np.float32)
+    inside = [cv2.pointPolygonTest(outline, (float(x), float(y)), False) >= 0 for x, y in places]
+    x, y = places[np.array(inside, bool)].T
+    count = len(x)
     if coat == "curly":
         radius = depth * rng.uniform(0.55, 0.85, count)
         light = _discs(x + radius * 0.15, y - radius * 0.25, radius * 0.72)

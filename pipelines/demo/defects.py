@@ -24,7 +24,7 @@ SIDE: tuple[Level, ...] = (
     (129, False),
     (140, False),
 )
-# distance in CIELAB's a*b* plane by which every pixel is moved, towards an angle in radians within CAST_ANGLES:
+# distance in CIELAB's a*b* plane that every pixel is moved, towards an angle within CAST_ANGLES (radians):
 # magenta over orange and yellow to green, never the complement of fur or grass, which would make them neutral
 CAST_ANGLES = (-0.5, 2.6)
 CAST: tuple[Level, ...] = ((2.0, False), (3.0, False), (36.0, True), (44.0, True), (52.0, True))
@@ -70,8 +70,7 @@ def cast(image: np.ndarray, distance: float, angle: float) -> np.ndarray:
     lab = cv2.cvtColor(image.astype(np.float32) / 255, cv2.COLOR_RGB2LAB)
     squeeze = 0.24 * min(distance / 30, 1.0)  # room in the sRGB gamut at both ends of a strong cast
     lab[..., 0] = 50 * squeeze + lab[..., 0] * (1 - squeeze)
-    lab[..., 1] += float(distance * np.cos(angle))
-    lab[..., 2] += float(distance * np.sin(angle))
+    lab = lab + np.array([0, distance * np.cos(angle), distance * np.sin(angle)], np.float32)
     return np.clip(np.round(cv2.cvtColor(lab, cv2.COLOR_LAB2RGB) * 255), 0, 255).astype(np.uint8)
 
 

@@ -11,11 +11,14 @@ import numpy as np
 
 _BINS = (6, 12, 12)  # L*, a*, b*
 _RANGES = (0.0, 100.0, -64.0, 64.0, -64.0, 64.0)
+_LOWEST = np.array(_RANGES[::2], np.float32)
+_HIGHEST = np.array(_RANGES[1::2], np.float32) - np.float32(1e-3)
 
 
 def lab_histogram(image: np.ndarray) -> np.ndarray:
     """The joint L*a*b* histogram of an image (H,W,3) uint8 sRGB: (864,) float32 that sums to 1."""
     lab = cv2.cvtColor(image.astype(np.float32) / 255, cv2.COLOR_RGB2LAB)
+    lab = np.clip(lab, _LOWEST, _HIGHEST)  # the outer bins take what lies beyond
     counts = cv2.calcHist([lab], [0, 1, 2], None, list(_BINS), list(_RANGES)).ravel()
     return counts / max(float(counts.sum()), 1.0)
 

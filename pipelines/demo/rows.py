@@ -122,7 +122,7 @@ def _mismatched(level: defects.Level) -> Planter:
 def _captioned(reason: str, level: defects.Level) -> Planter:
     def plant(breed: str, rng: np.random.Generator, clean: list[Row]) -> Row:
         row = clean_row(breed_spec(breed, rng), rng)
-        text = caption_of_length(row.spec, int(rng.integers(2**31)), int(level[0]))
+        text = caption_of_length(row.spec, int(rng.integers(2**31)), int(level[0])).text
         return replace(row, caption=text, defects=[Planted(reason, level[0], level[1])])
 
     return plant
@@ -131,7 +131,9 @@ def _captioned(reason: str, level: defects.Level) -> Planter:
 def _vague(form: str, beyond: bool) -> Planter:
     def plant(breed: str, rng: np.random.Generator, clean: list[Row]) -> Row:
         row = clean_row(breed_spec(breed, rng), rng)
-        text = form.format(caption_of_length(row.spec, int(rng.integers(2**31)), int(rng.integers(12, 24))))
+        text = form.format(
+            caption_of_length(row.spec, int(rng.integers(2**31)), int(rng.integers(12, 24))).text
+        )
         return replace(row, caption=text, defects=[Planted("caption_vague", float(beyond), beyond, form)])
 
     return plant
