@@ -15,10 +15,12 @@ from typer.core import TyperCommand, TyperGroup
 
 # name -> (module with the Typer object `app`, help)
 COMMANDS: dict[str, tuple[str, str]] = {
+    "demo": ("pipelines.commands.demo", "The whole pipeline on synthetic dogs, in minutes."),
     "run": ("pipelines.commands.run", "Run a pipeline on your photos."),
     "compile": ("pipelines.commands.compile", "Compile a pipeline to Kubeflow Pipelines YAML."),
     "step": ("pipelines.commands.step", "Run one step on a manifest, without KFP."),
     "runs": ("pipelines.commands.runs", "List runs, or show one."),
+    "weights": ("pipelines.weights.cli", "Model weights: list, pull, verify."),
     "store": ("pipelines.store.cli", "The embedded S3 server: up, down, status."),
     "new-step": ("pipelines.commands.newstep", "Make the files of a new step, with tests that pass at once."),
     "doctor": ("pipelines.commands.doctor", "Check this machine: libraries, memory, devices, storage."),

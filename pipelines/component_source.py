@@ -12,8 +12,7 @@ from pipelines.parameters import kfp_type, options_model
 
 ROOT = Path(__file__).resolve().parents[1] / "components"
 
-TEMPLATE = '''# ruff: noqa: E501
-"""KFP component of the {step} step. Written by pipelines/component_source.py from options.py."""
+TEMPLATE = '''"""KFP component of the {step} step; pipelines/component_source.py wrote it from options.py."""
 
 from kfp import dsl
 
@@ -53,12 +52,15 @@ def component_source(step: str) -> str:
     model = options_model(f"components.{step}")
     kinds: dict[str, str] = getattr(module, "INPUT_KINDS", {})
     parameters = [f"    {name}: dsl.Input[dsl.{kinds.get(name, 'Dataset')}]," for name in module.INPUTS]
-    parameters.append(f"    result: dsl.Output[dsl.{getattr(module, 'RESULT_KIND', 'Dataset')}],")
+    result_kind = getattr(module, "RESULT_KIND", "Dataset")
+    parameters.append(f"    result: dsl.Output[dsl.{result_kind}],")
     parameters.append("    metrics: dsl.Output[dsl.Metrics],")
     parameters.extend(["    data_root: str,", "    code_version: str,"])
     if getattr(module, "SPLIT", False):
         parameters.extend(["    partition: int = -1,", "    partitions: int = 1,"])
     help_lines = {name: f"Manifest of the {name} to work on." for name in module.INPUTS} | _GIVEN_HELP
+    if result_kind == "HTML":
+        help_lines["result"] = "The page itself, as KFP shows it."
     for name, field in model.model_fields.items():
         default = field.get_default(call_default_factory=True)
         kind = kfp_type(field.annotation)

@@ -6,6 +6,7 @@ from components.foreground.component import foreground
 from components.ingest.component import ingest
 from components.prompts.component import prompts
 from components.quality.component import quality
+from components.report.component import report
 from components.selection.component import selection
 from components.similarity.component import similarity
 from pipelines.definition import Steps, pipeline
@@ -26,4 +27,5 @@ def scores(p: Steps) -> object:
 def curation(p: Steps) -> None:
     """Score every photo, then apply all thresholds at once."""
     data = scores(p)
-    p.run(selection, dataset=data)
+    data = p.run(selection, dataset=data)
+    p.run(report, dataset=data, results=data)

@@ -1,6 +1,7 @@
 """The whole system: photos in, a model that draws breeds, its score and a report out."""
 
 from components.encoding.component import encoding
+from components.report.component import report
 from components.selection.component import selection
 from pipelines.curation import scores
 from pipelines.definition import Steps, pipeline
@@ -18,10 +19,11 @@ GENERAL = {
 
 @pipeline(name="dog-breed")
 def dog_breed(p: Steps) -> None:
-    """A general and a breed branch over the same scores; stage 0 learns from one, stages 1-2 from the other."""
+    """Two branches over the same scores: stage 0 learns from the general set, the others from the breed set."""
     scored = scores(p)
     chosen = p.run(selection, dataset=scored)
     general = p.run(selection, name="general_selection", defaults=GENERAL, dataset=scored)
     breed = p.run(encoding, dataset=chosen)
     general = p.run(encoding, name="general_encoding", prefix="encoding", dataset=general)
-    stages(p, general=general, breed=breed)
+    evaluated = stages(p, general=general, breed=breed)
+    p.run(report, dataset=chosen, results=evaluated)

@@ -17,6 +17,8 @@ DEMO_PAIRS = [
     for second in DEMO_BREEDS
     if first < second and BREEDS[first].palette == BREEDS[second].palette
 ]
+# The general set lets in any dog. A profile's `selection` counts for both selections, hence said again.
+_GENERAL = {"foreground_ratio": 0.0, "color_shift": 1.0, "crop_to_subject": False}
 _SCOPE = {"scope_min_side_px": 512, "scope_laplacian_variance": 50.0}
 _SCOPE_COLOR = {"scope_color_shift": 0.6}
 _DEMO_SCOPE = {"scope_min_side_px": 96, "scope_laplacian_variance": 40.0}
@@ -59,13 +61,7 @@ PROFILES: dict[str, dict[str, dict[str, Any]]] = {
             "caption_words_min": 3,
             "caption_words_max": 60,
         },
-        "general_selection": {
-            "min_side_px": 256,
-            "laplacian_variance": 50.0,
-            "clip_similarity": 0.2,
-            "caption_words_min": 3,
-            "caption_words_max": 60,
-        },
+        "general_selection": _GENERAL,
     },
     "demo": {
         "ingest": {"name": "demo", "shard_rows": 256},
@@ -79,7 +75,7 @@ PROFILES: dict[str, dict[str, dict[str, Any]]] = {
             **_DEMO_SCOPE,
         },
         "selection": _DEMO_SELECTION,
-        "general_selection": _DEMO_SELECTION,
+        "general_selection": {**_DEMO_SELECTION, **_GENERAL},
         "encoding": {"size_px": 32, "text_model": "demo"},
         "initialization": {"preset": "demo", "text_model": "demo"},
         "stage0": {**_DEMO_STAGE, "steps": 250},

@@ -6,6 +6,7 @@ from components.encoding.component import encoding
 from components.evaluation.component import evaluation
 from components.initialization.component import initialization
 from components.opening.component import opening
+from components.report.component import report
 from components.sampling.component import sampling
 from components.training.component import training as train
 from pipelines.definition import Steps, pipeline
@@ -26,4 +27,5 @@ def training(p: Steps) -> None:
     """Train all stages on one dataset that a curation run made."""
     data = p.run(opening)
     encoded = p.run(encoding, dataset=data)
-    stages(p, general=encoded, breed=encoded)
+    scored = stages(p, general=encoded, breed=encoded)
+    p.run(report, dataset=data, results=scored)

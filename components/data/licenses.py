@@ -106,8 +106,8 @@ def is_permitted(key: str, allowed: Sequence[str], unknown: str = "reject") -> b
     """Tell whether a licence key is on the list.
 
     `allowed` holds keys ("CC-BY-4.0"), families without version or country ("CC-BY" takes CC-BY-2.0-FR, not
-    CC-BY-SA or CC-BY-NC), any spelling `normalise_license` knows, or patterns with * and ?. An empty list takes all.
-    `unknown` decides on rows that state no licence: "reject" or "allow". Raises ValueError for others.
+    CC-BY-SA or CC-BY-NC), any spelling `normalise_license` knows, or patterns with * and ?. An empty list
+    takes all. `unknown` decides on rows that state no licence: "reject" or "allow". Raises ValueError for others.
     """
     if unknown not in UNKNOWN_POLICIES:
         raise ValueError(f"The policy for unknown licences is {unknown!r}: use reject or allow.")

@@ -30,23 +30,15 @@ WRITER_KEY = "dogflow-writer"  # user metadata that tells whose `create` made an
 class S3Bucket(Store):
     """Objects of a bucket below a prefix. Never creates the bucket (`create_bucket` does).
 
-    `limit_s` is how long a failing server is waited for (None: `DOGFLOW_STORE_TIMEOUT_S`), `upload_timeout_s`
-    how long one request of an upload may take (None: UPLOAD_TIMEOUT_S).
+    `limit_s` is how long a failing server is waited for (None: `DOGFLOW_STORE_TIMEOUT_S`).
     """
 
-    def __init__(
-        self,
-        endpoint: Endpoint,
-        bucket: str,
-        prefix: str,
-        limit_s: float | None = None,
-        upload_timeout_s: float | None = None,
-    ):
+    def __init__(self, endpoint: Endpoint, bucket: str, prefix: str, limit_s: float | None = None):
         self.uri = f"s3://{bucket}/{prefix}" if prefix else f"s3://{bucket}"
         self._endpoint, self._bucket, self._prefix, self._limit_s = endpoint, bucket, prefix, limit_s
         # Uploads need a limit for the whole request; downloads only one for a stalled connection, so that a
         # large object on a slow line is not cut off.
-        upload = {"timeout": timedelta(seconds=upload_timeout_s or UPLOAD_TIMEOUT_S)}
+        upload = {"timeout": timedelta(seconds=UPLOAD_TIMEOUT_S)}
         self._uploads = _client(self._endpoint, bucket, prefix, upload)
         stall = {"read_timeout": timedelta(seconds=STALL_TIMEOUT_S), "timeout": timedelta(days=1)}
         self._downloads = _client(self._endpoint, bucket, prefix, stall)

@@ -69,7 +69,7 @@ def fidelity(
 
 def pair_members(confusable_pairs: Sequence[str], breeds: Sequence[str]) -> list[int]:
     """Positions of the breeds named in `a|b` pairs. Raises ValueError naming a pair that does not fit."""
-    members = set()
+    members: set[int] = set()
     for pair in confusable_pairs:
         names = pair.split("|")
         unknown = [name for name in names if name not in breeds]

@@ -1,7 +1,7 @@
 """Find the subject of every picture with SAM: how much it covers, where it is, how sharp, on what."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from components.data.batches import answers
 from components.data.images import ImageError, decode
 from components.data.manifest import DatasetManifest
 from components.data.schema import arrow_schema
@@ -18,8 +19,8 @@ from components.data.shards import read_table
 from components.data.task import Batches, Task, add_group
 from components.foreground.forecast import forecast, seconds_per_image
 from components.foreground.options import ForegroundOptions
-from components.foreground.prompts import prompts_for
-from components.foreground.segmenter import Segmenter
+from components.foreground.prompts import Prompt, prompts_for
+from components.foreground.segmenter import Mask, Segmenter
 from components.foreground.subject import score_subject
 
 INPUTS = ("dataset",)
@@ -147,29 +148,23 @@ class _Scorer:
                     errors[key] = str(item)
                 else:
                     pictures[key] = item
-            self._segment(pictures)
+            errors.update(self._segment(pictures))
             self._forecast(len(part), time.monotonic() - began)
         return errors
 
-    def _segment(self, pictures: dict[str, np.ndarray]) -> None:
-        if not pictures:
-            return
-        prompts = [
-            prompts_for(
-                self.options.strategy,
-                picture.shape[1],
-                picture.shape[0],
-                margin=self.options.box_margin,
-                points_per_side=self.options.points_per_side,
-            )
-            for picture in pictures.values()
-        ]
-        masks = self._segmenter.segment(list(pictures.values()), [list(p.values()) for p in prompts])
-        for (key, picture), named, found in zip(pictures.items(), prompts, masks, strict=True):
+    def _segment(self, pictures: dict[str, np.ndarray]) -> dict[str, str]:
+        """Scores of pictures into the cache; returns errors by image_id."""
+        asked = [(picture, self._prompts(picture)) for picture in pictures.values()]
+        found = answers(self._masks, asked)
+        errors = {}
+        for (key, picture), (_, named), masks in zip(pictures.items(), asked, found, strict=True):
+            if isinstance(masks, ValueError):
+                errors[key] = str(masks)
+                continue
             scores = asdict(
                 score_subject(
                     picture,
-                    dict(zip(named, found, strict=True)),
+                    dict(zip(named, masks, strict=True)),
                     crop_ratio=self.options.crop_ratio,
                     crop_aspect=self.options.crop_aspect,
                     crop_min_side_px=self.options.crop_min_side_px,
@@ -177,6 +172,21 @@ class _Scorer:
             )
             values = {name: scores[name] for name in SCORES}
             self._cache.put(key, {**values, "foreground_error": scores["reason"] or None})
+        return errors
+
+    def _prompts(self, picture: np.ndarray) -> dict[str, Prompt]:
+        height, width = picture.shape[:2]
+        return prompts_for(
+            self.options.strategy,
+            width,
+            height,
+            margin=self.options.box_margin,
+            points_per_side=self.options.points_per_side,
+        )
+
+    def _masks(self, asked: Sequence[tuple[np.ndarray, dict[str, Prompt]]]) -> list[list[Mask]]:
+        pictures, prompts = zip(*asked, strict=True)
+        return self._segmenter.segment(pictures, [list(named.values()) for named in prompts])
 
     def _forecast(self, pictures: int, seconds: float) -> None:
         """Say once, after the first batches, how long the rest will take."""

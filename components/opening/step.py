@@ -15,7 +15,7 @@ def run(task: Task, *, options: OpeningOptions) -> DatasetManifest:
     """
     path = options.manifest.removeprefix(task.store.uri).lstrip("/")
     if not path:
-        raise ManifestError("opening.manifest is empty: give the path of a dataset's manifest under the data root.")
+        raise ManifestError("opening.manifest is empty: give the path of a manifest under the data root.")
     try:
         dataset = DatasetManifest.load(task.store, path)
     except NotFound:

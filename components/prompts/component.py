@@ -1,5 +1,4 @@
-# ruff: noqa: E501
-"""KFP component of the prompts step. Written by pipelines/component_source.py from options.py."""
+"""KFP component of the prompts step; pipelines/component_source.py wrote it from options.py."""
 
 from kfp import dsl
 

@@ -1,4 +1,4 @@
-"""KFP component of the report step. Written by pipelines/component_source.py from options.py."""
+"""KFP component of the report step; pipelines/component_source.py wrote it from options.py."""
 
 from kfp import dsl
 
@@ -22,7 +22,7 @@ def report(
     Args:
         dataset: Manifest of the dataset to work on.
         results: Manifest of the results to work on.
-        result: Manifest of what the step made.
+        result: The page itself, as KFP shows it.
         metrics: Counters of the step.
         data_root: Where shards and manifests lie.
         code_version: Code the pipeline was compiled for; the step refuses to run as another.

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from components.data.batches import answers
 from components.data.breeds import STANFORD_DOGS, breed_table
 from components.data.images import ImageError, decode_reduced
 from components.data.manifest import DatasetManifest
@@ -144,12 +145,15 @@ class _Scorer:
             for key, item in zip(part, decoded, strict=True):
                 if isinstance(item, ImageError):
                     errors.update(dict.fromkeys(missing[key], str(item)))
-            embeddings = self._embedder.embed_images(list(pictures.values()))
+            embeddings = answers(self._embedder.embed_images, list(pictures.values()))
             self.embedded += len(pictures)
             self.sample = self.sample or list(pictures.values())[:8]
             for key, vector in zip(pictures, embeddings, strict=True):
-                self._cache.put(key, {"embedding": vector.tolist()})
-                vectors.update(dict.fromkeys(missing[key], vector))
+                if isinstance(vector, ValueError):
+                    errors.update(dict.fromkeys(missing[key], str(vector)))
+                else:
+                    self._cache.put(key, {"embedding": vector.tolist()})
+                    vectors.update(dict.fromkeys(missing[key], vector))
         return vectors, errors
 
     def _decode(self, data: bytes) -> np.ndarray | ImageError:

@@ -60,12 +60,13 @@ class Order:
                 wanted = " or ".join(str(tier) for tier in phase.tiers)
                 raise EmptyTier(
                     f"stage {stage.number} ({stage.name}) trains on rows of tier {wanted} from epoch "
-                    f"{phase.epoch} on, but none of the {len(self.tiers)} rows has it. Review pictures (tier 0) "
-                    "or loosen the breed-confidence threshold (tier 1) in selection, or leave the stage out"
+                    f"{phase.epoch} on, but none of the {len(self.tiers)} rows has it. Review pictures "
+                    "(tier 0) or loosen the breed-confidence threshold (tier 1) in selection, or leave the "
+                    "stage out"
                 )
 
     def epoch(self, number: int) -> np.ndarray:
-        """Row indices of an epoch in order: a function of (seed, stage, epoch) and the tiers, nothing else."""
+        """Row indices of an epoch, in order: a function of seed, stage, epoch and tiers, nothing else."""
         rows = np.flatnonzero(np.isin(self.tiers, self.stage.tiers_at(number)))
         rng = np.random.default_rng([self.seed, self.stage.number, number])
         return rng.permutation(rows)

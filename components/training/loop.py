@@ -241,8 +241,8 @@ class Trainer:
             return
         if checkpoint.about != self._about():
             raise ResumeError(
-                f"the checkpoint of step {checkpoint.step} is of {checkpoint.about}, this run is {self._about()}"
-                ". Use another checkpoint folder, or delete that one"
+                f"the checkpoint of step {checkpoint.step} is of {checkpoint.about}, this run is "
+                f"{self._about()}. Use another checkpoint folder, or delete that one"
             )
         load_weights(self.model, checkpoint.tensors("network.safetensors"), "network.safetensors")
         state = checkpoint.state("state.pt")

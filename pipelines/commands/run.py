@@ -35,6 +35,9 @@ def run(
         bool, typer.Option("--dry-run", help="Show what would run, with which options.")
     ] = False,
     runner: Annotated[str, typer.Option(help="Where tasks run: subprocess.")] = "subprocess",
+    backfill: Annotated[
+        bool, typer.Option("--backfill", help="Widen the score scopes to what the selection needs.")
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the run's record as JSON at the end.")
     ] = False,
@@ -45,6 +48,7 @@ def run(
     """
     from rich.console import Console
 
+    from pipelines.backfill import widened
     from pipelines.compile import load
     from pipelines.home import dogflow_home
     from pipelines.launch import launch, plan
@@ -56,6 +60,8 @@ def run(
     loaded = load(pipeline)
     given = {"data_root": absolute_root(data_root)} if data_root else {}
     values = resolve(loaded, profile=profile, file=file, assignments=assignments or [], given=given)
+    if backfill:
+        values = widened(loaded, values)
     planned = plan(loaded, values, profile=profile, partitions=partitions, runner=runner)
     # Bound to this stdout: kfp's own goes to a file while it runs.
     console = Console(file=sys.stdout)
@@ -65,7 +71,7 @@ def run(
     record = launch(planned, dogflow_home(), SilentView() if as_json else view_for(console))
     if as_json:
         typer.echo(record.model_dump_json(indent=2))
-    _report(record, dogflow_home() / "runs" / record.run_id)
+    report_end(record, dogflow_home() / "runs" / record.run_id)
 
 
 def absolute_root(data_root: str) -> str:
@@ -99,7 +105,7 @@ def _show_plan(
     console.print(f"Tasks: {', '.join(tasks)}. Nothing was started.", markup=False)
 
 
-def _report(record: "RunRecord", folder: Path) -> None:
+def report_end(record: "RunRecord", folder: Path) -> None:
     """The end of a run, on stderr where it is not good; exits non-zero then."""
     from pipelines.runners.tasklog import last_lines
     from pipelines.runners.view import duration

@@ -110,6 +110,11 @@ def test_a_score_that_is_missing_or_not_a_number_never_passes(name, value):
     assert reasons_of({name: value}) == [name]
 
 
+def test_a_picture_without_a_subject_fails_the_ratio_and_is_no_error():
+    change = {"foreground_ratio": None, "foreground_error": "no subject was found"}
+    assert reasons_of(change) == ["foreground_ratio"]
+
+
 def test_every_failed_rule_is_listed():
     assert reasons_of({"height_px": 10, "caption_words": 2, "caption_vague": True, "color_shift": 0.9}) == [
         "min_side_px",
