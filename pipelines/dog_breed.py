@@ -19,7 +19,7 @@ GENERAL = {
 
 @pipeline(name="dog-breed")
 def dog_breed(p: Steps) -> None:
-    """Two branches over the same scores: stage 0 learns from the general set, the others from the breed set."""
+    """Two branches over the same scores: stage 0 learns from the general set, then the breed set."""
     scored = scores(p)
     chosen = p.run(selection, dataset=scored)
     general = p.run(selection, name="general_selection", defaults=GENERAL, dataset=scored)
