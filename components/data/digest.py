@@ -132,7 +132,9 @@ def _text_hashes(array: pa.Array) -> np.ndarray:
     state = _finish(state)
     for row in np.flatnonzero(~short):
         content = data[first[row] : first[row] + length[row]]
-        state[:, row] = np.frombuffer(hashlib.blake2b(content, digest_size=_BITS // 8).digest(), "<u8")
+        state[:, row] = np.frombuffer(
+            hashlib.blake2b(content.tobytes(), digest_size=_BITS // 8).digest(), "<u8"
+        )
     return state
 
 

@@ -1,8 +1,8 @@
-"""Identity by derivation: ids, code versions and content digests.
+"""Identity by derivation: ids and code versions.
 
 An id hashes what a result was derived from (step, parents, identity options, policy, code), never the bytes
-that came out, so it is equal on every storage, partition count and runner. A content digest covers the values
-themselves and does not depend on how rows lie in shards.
+that came out, so it is equal on every storage, partition count and runner. What did come out is compared by
+its content digest (`digest`).
 """
 
 import ast
@@ -13,13 +13,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
-from components.data.schema import FLOAT_BLOBS
-
 _ROOT = Path(__file__).resolve().parents[2]
 ID_HEX_DIGITS = 16
-_DIGEST_BITS = 128
 
 # Imported module -> distribution, for the libraries whose version can change a value.
 _RESULT_LIBRARIES = {
@@ -113,31 +108,3 @@ def _module_files(module: str) -> list[Path]:
     if not path.is_file():
         return []
     return [other for other in path.parent.glob(f"{path.stem}.*") if other.is_file()]
-
-
-def content_digest(table: pa.Table) -> int:
-    """Order-independent digest (an integer below 2**128) of the exact values of a table.
-
-    Covers text, bytes, integers, flags and lists of them; floats are left out, since models differ in the
-    last bits between batch sizes, and are compared within a tolerance instead. Digests of disjoint row sets
-    add up (modulo 2**128), so shards can be summed. Image bytes are covered by image_id, which hashes them.
-    """
-    left_out = FLOAT_BLOBS | {"image"}
-    names = sorted(
-        field.name
-        for field in table.schema
-        if field.name not in left_out and not pa.types.is_floating(field.type)
-    )
-    if not names:
-        return 0
-    columns = [table.column(name).to_pylist() for name in names]
-    total = 0
-    for row in zip(*columns, strict=True):
-        encoded = repr(tuple(zip(names, row, strict=True))).encode("utf-8", "surrogatepass")
-        total += int.from_bytes(hashlib.blake2b(encoded, digest_size=_DIGEST_BITS // 8).digest())
-    return total % 2**_DIGEST_BITS
-
-
-def add_digests(*digests: int) -> int:
-    """Digest of the union of disjoint row sets."""
-    return sum(digests) % 2**_DIGEST_BITS

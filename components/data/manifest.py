@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict
 
-from components.data.identity import add_digests
+from components.data.digest import add_digests
 from components.data.killpoints import killpoint
 from components.data.storage import Store
 

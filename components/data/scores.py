@@ -14,7 +14,8 @@ from typing import Any, Self
 
 import pyarrow as pa
 
-from components.data.identity import content_digest, derive_id
+from components.data.digest import content_digest
+from components.data.identity import derive_id
 from components.data.killpoints import killpoint
 from components.data.manifest import DataFile, sha256_hex
 from components.data.shards import encode_parquet, read_file

@@ -3,11 +3,10 @@
 import hashlib
 import shutil
 
-import pyarrow as pa
 import pytest
 
 from components.data import identity
-from components.data.identity import add_digests, code_version, content_digest, derive_id
+from components.data.identity import code_version, derive_id
 
 
 def test_id_is_the_hash_of_canonical_json():
@@ -70,36 +69,3 @@ def test_code_version_depends_on_the_version_of_a_library_that_affects_results_n
 def test_unknown_step_has_no_code_version():
     with pytest.raises(ValueError, match="no step 'nosuch'"):
         code_version("nosuch")
-
-
-TABLE = pa.table(
-    {
-        "image_id": ["a", "b", "c"],
-        "words": pa.array([1, None, 3], pa.int32()),
-        "score": pa.array([0.1, 0.2, 0.3], pa.float32()),
-        "reasons": [["x"], [], None],
-    }
-)
-
-
-def test_digest_does_not_depend_on_row_order_or_column_order():
-    shuffled = TABLE.take(pa.array([2, 0, 1])).select(["reasons", "score", "words", "image_id"])
-    assert content_digest(shuffled) == content_digest(TABLE)
-
-
-def test_digests_of_shards_add_up_to_the_digest_of_the_whole():
-    parts = [content_digest(TABLE.slice(0, 1)), content_digest(TABLE.slice(1))]
-    assert add_digests(*parts) == content_digest(TABLE)
-
-
-def test_digest_covers_exact_values_and_leaves_floats_out():
-    changed = {
-        "image_id": pa.array(["a", "b", "d"]),
-        "words": pa.array([1, 0, 3], pa.int32()),
-        "reasons": pa.array([["x"], [], []]),
-    }
-    for name, array in changed.items():
-        other = TABLE.set_column(TABLE.column_names.index(name), name, array)
-        assert content_digest(other) != content_digest(TABLE), name
-    moved = TABLE.set_column(2, "score", pa.array([9.0, 9.0, 9.0], pa.float32()))
-    assert content_digest(moved) == content_digest(TABLE)
