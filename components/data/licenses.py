@@ -107,7 +107,7 @@ def is_permitted(key: str, allowed: Sequence[str], unknown: str = "reject") -> b
 
     `allowed` holds keys ("CC-BY-4.0"), families without version or country ("CC-BY" takes CC-BY-2.0-FR, not
     CC-BY-SA or CC-BY-NC), any spelling `normalise_license` knows, or patterns with * and ?. An empty list
-    takes all. `unknown` decides on rows that state no licence: "reject" or "allow". Raises ValueError for others.
+    takes all. `unknown` decides on rows that state no licence: "reject" or "allow"; else ValueError.
     """
     if unknown not in UNKNOWN_POLICIES:
         raise ValueError(f"The policy for unknown licences is {unknown!r}: use reject or allow.")

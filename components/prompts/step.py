@@ -89,6 +89,7 @@ def _writer(
                         background_plain=row["background_plain"] if "background_plain" in names else None,
                         count_tokens=token_count,
                     )
+                    values: tuple[str | None, list[str], str | None]
                     values = (prompt.text, list(prompt.features), None)
                 except PromptError as error:
                     values = (None, [], str(error))
