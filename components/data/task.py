@@ -340,7 +340,8 @@ def record_timing(
             path = part_path(step, inputs, options, task.partition, task.partitions)
             write_timing(task.store, path, timing)
         return
-    made = not task.found_done
+    # A step may hand on what another one made, whose timing is none of its own.
+    made = not task.found_done and result.step == step
     for partition in range(task.partitions if task.partitions > 1 else 0):
         path = part_path(step, inputs, options, partition, task.partitions)
         part = read_timing(task.store, path)

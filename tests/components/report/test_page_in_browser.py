@@ -23,8 +23,10 @@ PROBE = """<body style="margin:0">
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 @pytest.mark.parametrize("width", [390, 768, 1200])
-def test_nothing_is_wider_than_the_screen_and_chart_text_stays_legible(width, tmp_path):
-    (tmp_path / "report.html").write_bytes(GOLDEN.read_bytes())
+@pytest.mark.parametrize("kind", ["planted", "demo"])
+def test_nothing_is_wider_than_the_screen_and_chart_text_stays_legible(kind, width, report, tmp_path):
+    page = GOLDEN.read_text(encoding="utf-8") if kind == "planted" else report.page
+    (tmp_path / "report.html").write_text(page, encoding="utf-8")
     (tmp_path / "probe.html").write_text(PROBE.format(width=width))
     command = [CHROMIUM, *FLAGS.split(), f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom"]
     command.append((tmp_path / "probe.html").as_uri())

@@ -5,8 +5,6 @@ import importlib.util
 import io
 import json
 import re
-from pathlib import Path
-from types import SimpleNamespace
 
 import cv2
 import numpy as np
@@ -14,72 +12,14 @@ import pyarrow as pa
 import pytest
 from PIL import Image
 
-from components.data.artifacts import EvaluationManifest, ModelManifest, ReportManifest, StoredFile
+from components.data.artifacts import EvaluationManifest, ModelManifest, StoredFile
 from components.data.manifest import DatasetManifest, ManifestError, sha256_hex
 from components.data.shards import read_table, write_file
 from components.data.storage import open_store
-from components.data.task import Task, run_component
 from components.report import step as report_step
 from components.report.data import ReportError
 from components.report.options import ReportOptions
 from components.report.thumbnails import read_images, thumbnail, thumbnails
-from pipelines.demo.dataset import make_dataset
-
-LIMITS = {
-    "min_side_px": 128,
-    "laplacian_variance": 100.0,
-    "color_shift": 0.85,
-    "clip_similarity": -1.0,
-    "foreground_ratio": 0.0,
-    "breed_required": False,
-}
-
-
-class Artifact(SimpleNamespace):
-    """What KFP hands to a component."""
-
-    def __init__(self, path):
-        super().__init__(path=str(path), metadata={})
-
-
-def component(folder, root, step, options, **inputs):
-    """Run a step as its KFP component would; returns the result artifact."""
-    result = Artifact(folder / f"{step}-{len(list(folder.glob('*')))}")
-    arguments = {name: Artifact(path) for name, path in inputs.items()}
-    run_component(step, {**arguments, **options, "result": result, "data_root": root, "code_version": ""})
-    return result
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """The demo set through the real steps up to selection, in shards of 40 rows."""
-    folder = tmp_path_factory.mktemp("report")
-    source = make_dataset(folder / "source", clean_per_breed=3, defect_share=0.3)
-    (folder / "artifacts").mkdir()
-    root = (folder / "data").as_uri()
-    path = ""
-    for step, options in (
-        ("ingest", {"source": str(source), "name": "demo", "shard_rows": 40}),
-        ("captions", {}),
-        ("quality", {}),
-        ("duplicates", {"near_distance": 4}),
-        ("selection", LIMITS),
-    ):
-        inputs = {"dataset": path} if path else {}
-        path = component(folder / "artifacts", root, step, options, **inputs).path
-    dataset = DatasetManifest.from_bytes(Path(path).read_bytes(), path)
-    return SimpleNamespace(folder=folder, root=root, path=path, dataset=dataset, task=Task(root))
-
-
-@pytest.fixture(scope="module")
-def report(made):
-    """The report component's artifact: the page, and its manifest in the store."""
-    result = component(
-        made.folder / "artifacts", made.root, "report", {}, dataset=made.path, results=made.path
-    )
-    path = result.metadata["data_uri"].removeprefix(f"{made.root}/")
-    page = Path(result.path).read_text(encoding="utf-8")
-    return SimpleNamespace(page=page, manifest=ReportManifest.load(made.task.store, path))
 
 
 def cells(page, title):
@@ -176,7 +116,14 @@ def test_steps_show_how_long_the_first_run_took_and_what_differs_from_the_defaul
         timing = json.loads(made.task.store.read(f"demo/timings/{name}-{record.id}.json"))
         assert float(seconds) == pytest.approx(timing["seconds"], abs=0.051)
     changed = set(re.findall(r'<div class="changed"><dt class="mono">(\w+)</dt>', steps))
-    assert changed == {*LIMITS, "near_distance"} - {"laplacian_variance"}  # the default is 100 too
+    assert changed == {
+        "near_distance",
+        "min_side_px",
+        "color_shift",
+        "clip_similarity",
+        "foreground_ratio",
+        "breed_required",
+    }
     assert "rows_per_s" in steps
 
 
@@ -187,7 +134,7 @@ def test_running_again_changes_neither_timings_nor_page(made, report):
     captions = next(r for r in made.dataset.history if r.step == "captions")
     parent = DatasetManifest.load(made.task.store, f"demo/manifests/captions-{captions.id}.json")
     (made.folder / "captions.json").write_bytes(parent.to_bytes())
-    component(made.folder / "artifacts", made.root, "quality", {}, dataset=made.folder / "captions.json")
+    made.run("quality", {}, dataset=made.folder / "captions.json")
     assert made.task.store.read(path) == before
     again = report_step.run(made.task, made.dataset, made.dataset, options=ReportOptions())
     assert again == report.manifest
@@ -201,13 +148,7 @@ def test_partitions_add_up_to_the_timing_of_their_merge(made):
     (made.folder / "parent.json").write_bytes(parent.to_bytes())
     options = {"fixed_side_px": 256, "partitions": 2}
     for partition in (0, 1, -1):
-        result = component(
-            made.folder / "artifacts",
-            made.root,
-            "quality",
-            {**options, "partition": partition},
-            dataset=made.folder / "parent.json",
-        )
+        result = made.run("quality", {**options, "partition": partition}, dataset=made.folder / "parent.json")
     path = f"demo/timings/quality-{result.metadata['dataset_id']}.json"
     timing = json.loads(made.task.store.read(path))
     parts = [
@@ -326,18 +267,18 @@ def test_thumbnails_come_from_the_rows_of_their_ids_in_every_shard(made):
         assert max(Image.open(io.BytesIO(found[key])).size) == 32
 
 
-def test_rows_are_read_from_the_middle_of_row_groups(made, tmp_path):
+def test_rows_are_read_from_the_middle_of_row_groups(store_uri):
     rows = 230
     table = pa.table(
         {"image": pa.array([b"%03d" % i if i != 7 else None for i in range(rows)], pa.large_binary())}
     )
-    store = open_store(str(tmp_path))
+    store = open_store(store_uri)
     file = write_file(store, "images", "k", table).file
     wanted = [0, 7, 99, 100, 150, 229]
     assert list(read_images(store, file, wanted)) == [(i, b"%03d" % i) for i in wanted if i != 7]
 
 
-def test_a_wide_photo_keeps_its_shape(made):
+def test_a_wide_photo_keeps_its_shape():
     wide = np.zeros((300, 3000, 3), np.uint8)
     wide[:, 1500:] = (255, 0, 0)
     data = thumbnail(cv2.imencode(".png", wide[:, :, ::-1])[1].tobytes(), 220)
