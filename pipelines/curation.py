@@ -16,10 +16,10 @@ def scores(p: Steps) -> object:
     """All scores, cheap ones first; SAM, by far the dearest, sees only what they left."""
     data = p.run(ingest)
     data = p.run(captions, dataset=data)
-    data = p.run(quality, dataset=data, split=True)
+    data = p.run(quality, dataset=data)
     data = p.run(duplicates, dataset=data)
-    data = p.run(similarity, dataset=data, split=True)
-    data = p.run(foreground, dataset=data, split=True)
+    data = p.run(similarity, dataset=data)
+    data = p.run(foreground, dataset=data)
     return p.run(prompts, dataset=data)
 
 

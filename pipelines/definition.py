@@ -25,6 +25,7 @@ from pipelines.parameters import (
     Use,
     docstring,
     kfp_type,
+    nearest,
     options_model,
     parameters_of,
     signature,
@@ -139,6 +140,7 @@ class _Learning(Steps):
             raise ValueError(f"Two tasks are called {name!r}: give one p.run(..., name=...).")
         self._names.add(name)
         _check_interface(component, step, model)
+        _check_inputs(component, step, model, inputs)
         fixed = {key: value for key, value in inputs.items() if key in model.model_fields}
         self.uses.append(Use(step, prefix or name, model, dict(defaults or {}), fixed))
         return _Unknown(name)
@@ -218,6 +220,16 @@ def _check_interface(component: BaseComponent, step: str, model: type[StepOption
     if have.keys() != want.keys():
         wrong = ", ".join(sorted(have.keys() ^ want.keys()))
         raise ValueError(f"components/{step}/component.py and its option model differ in: {wrong}.")
+
+
+def _check_inputs(
+    component: BaseComponent, step: str, model: type[StepOptions], inputs: Mapping[str, Any]
+) -> None:
+    """ValueError when p.run was given what is neither an artifact nor an option of the step."""
+    known = [name for name in component.component_spec.inputs or {} if name not in _GIVEN]
+    for name in inputs:
+        if name not in known and name not in model.model_fields:
+            raise ValueError(f"p.run({step}, ...) has no input {name}; {nearest(name, known)}")
 
 
 def _named(component: BaseComponent, name: str) -> BaseComponent:

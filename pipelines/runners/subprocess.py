@@ -4,6 +4,7 @@ kfp.local runs in a thread with its own output kept in `kfp.log`; this thread fo
 keeps the run's record, shows progress and hears Ctrl-C.
 """
 
+import builtins
 import contextlib
 import os
 import signal
@@ -37,7 +38,7 @@ def run(ir: str, record: RunRecord, runs: Runs, environment: Mapping[str, str], 
     tracker = Tracker(folder, record)
     with _environment({**environment, RUN_FOLDER: str(folder)}), (folder / "kfp.log").open("w") as log:
         work = _Work(localise(yaml.safe_load(ir.partition("\n---")[0])), record.parameters, folder)
-        with contextlib.redirect_stdout(log):
+        with contextlib.redirect_stdout(log), _own_print():
             work.start()
             interrupted = _follow(work, tracker, record, runs, view)
     tracker.update()
@@ -54,6 +55,7 @@ class _Work(threading.Thread):
         super().__init__(name="kfp.local", daemon=True)
         self._ir, self._arguments, self._folder = ir, arguments, folder
         self.error = ""
+        self.done = threading.Event()
 
     def run(self) -> None:
         from kfp import components, local
@@ -72,23 +74,22 @@ class _Work(threading.Thread):
             self.error = f"kfp.local failed: {type(error).__name__}: {error}"
         finally:
             local.config.LocalExecutionConfig.instance = None
+            self.done.set()
 
 
 def _follow(work: _Work, tracker: Tracker, record: RunRecord, runs: Runs, view: View) -> bool:
     """Keep record and view up to date until the work ends; returns whether it was interrupted."""
-    interrupted = False
-    with _sigterm_as_interrupt():
-        while work.is_alive():
-            try:
-                work.join(_POLL_S)
-                if tracker.update():
-                    runs.save(record)
-                view.update(record)
-            except KeyboardInterrupt:
-                interrupted = True
+    heard = 0
+    with _Interrupts() as interrupts:
+        while not work.done.wait(_POLL_S):
+            if interrupts.count > heard:
+                heard = interrupts.count
                 (tracker.folder / STOP_FILE).touch()
                 tracker.stop()
-    return interrupted
+            if tracker.update():
+                runs.save(record)
+            view.update(record)
+    return heard > 0
 
 
 def _conclude(record: RunRecord, interrupted: bool, error: str) -> None:
@@ -124,17 +125,31 @@ def _environment(values: Mapping[str, str]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _sigterm_as_interrupt() -> Iterator[None]:
-    """SIGTERM does what Ctrl-C does, where signals can be heard at all."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
+def _own_print() -> Iterator[None]:
+    """kfp.local replaces the built-in print in every task thread, and two of them leave theirs behind."""
+    before = builtins.print
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        builtins.print = before
+
+
+class _Interrupts:
+    """Counts Ctrl-C and SIGTERM instead of raising somewhere, where signals can be heard at all."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._before: dict[signal.Signals, Any] = {}
+
+    def __enter__(self) -> "_Interrupts":
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._before[number] = signal.signal(number, self._hear)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _hear(self, *_: object) -> None:
+        self.count += 1

@@ -34,7 +34,8 @@ class LiveView:
     """The table of tasks, redrawn in place."""
 
     def __init__(self, console: Console) -> None:
-        self._live = Live(console=console, auto_refresh=False)
+        # What kfp prints meanwhile goes to its own log; rich would bring it here.
+        self._live = Live(console=console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False)
         self._started = False
 
     def update(self, record: RunRecord) -> None:

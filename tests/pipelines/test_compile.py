@@ -160,6 +160,16 @@ def test_two_tasks_of_one_name_are_refused(toys):
         pipeline(name="wrong")(body)
 
 
+def test_an_input_that_a_step_does_not_have_is_refused(toys):
+    from toy_steps.marks.component import marks
+    from toy_steps.photos.component import photos
+
+    with pytest.raises(
+        ValueError, match=r"p\.run\(marks, \.\.\.\) has no input datasets; did you mean dataset"
+    ):
+        pipeline(name="wrong")(lambda p: p.run(marks, datasets=p.run(photos)))
+
+
 @pytest.mark.parametrize(
     ("reference", "message"),
     [

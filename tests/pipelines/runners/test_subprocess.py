@@ -68,6 +68,13 @@ def test_every_task_runs_once_and_the_record_says_how(start, toy, home):
     assert Runs(home).load(record.run_id) == record
 
 
+def test_kfps_own_output_and_its_print_stay_in_its_log(start, toy, home, capsys):
+    record, _ = start(toy, partitions=3)
+    print("after")
+    assert capsys.readouterr().out == "after\n"
+    assert "Executing task" in (Runs(home).folder_of(record.run_id) / "kfp.log").read_text()
+
+
 def test_values_reach_tasks_as_they_are(start, toy):
     note = 'python3 "quoted" \N{DOG FACE}\N{LINE SEPARATOR} $HOME `id` \\'
     record, calls = start(toy, f"photos.note={note}", "photos.words=", 'photos.weights={"a": 1.5}')

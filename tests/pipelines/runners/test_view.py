@@ -1,6 +1,7 @@
 """What a run looks like while it goes."""
 
 import io
+import sys
 
 import pytest
 from rich.console import Console
@@ -50,7 +51,9 @@ def test_on_a_terminal_the_table_ends_with_every_task():
     console = Console(file=out, force_terminal=True, width=80)
     view, run = view_for(console), record()
     assert isinstance(view, LiveView)
+    before = sys.stdout
     view.update(run)
+    assert sys.stdout is before  # kfp's output, which goes there, must not get into the table
     run.tasks[0].state = "succeeded"
     view.close(run)
     last = out.getvalue().rpartition("task ")[2]
