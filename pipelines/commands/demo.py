@@ -92,7 +92,7 @@ def _results(record: "RunRecord", home: Path, photos: Path) -> dict[str, Any]:
     store = open_store(record.data_root)
 
     def of(task: str, kind: type["Manifest"]) -> Any:
-        return kind.load(store, _manifest_path(record, task, store))
+        return kind.load(store, _manifest_path(record, task))
 
     evaluation = of("evaluation", EvaluationManifest)
     model = of("stage2", ModelManifest)
@@ -111,10 +111,9 @@ def _results(record: "RunRecord", home: Path, photos: Path) -> dict[str, Any]:
     }
 
 
-def _manifest_path(record: "RunRecord", task: str, store: "Store") -> str:
+def _manifest_path(record: "RunRecord", task: str) -> str:
     """Path under the data root of what a task made."""
-    made = next(item for item in record.tasks if item.name == task)
-    uri = str(made.outputs["result"].metadata["data_uri"])
+    uri = str(record.result(task).metadata["data_uri"])
     return uri.removeprefix(record.data_root.rstrip("/")).lstrip("/")
 
 

@@ -90,6 +90,49 @@ def env_command() -> None:
         typer.echo(f"export {name}={shlex.quote(value)}")
 
 
+@app.command("gc")
+def gc_command(
+    data_root: Annotated[
+        str, typer.Option(help="Where to clean up.", show_default="the embedded store")
+    ] = "",
+    keep: Annotated[
+        list[str] | None, typer.Option(help="Path of a further manifest under the data root to keep.")
+    ] = None,
+    min_age_hours: Annotated[float, typer.Option(help="Leave what is younger.", min=0)] = 24.0,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
+) -> None:
+    """Delete data that no run names any more. To let go of a run, delete its folder first."""
+    import os
+    from datetime import timedelta
+
+    from components.data.storage import open_store
+    from pipelines.home import dogflow_home
+    from pipelines.launch import EMBEDDED_DATA_ROOT, embedded_environment
+    from pipelines.runs.record import Runs
+    from pipelines.store.garbage import delete, find_garbage
+
+    with _sentences():
+        if not data_root:
+            os.environ.update(embedded_environment(dogflow_home()))
+    root = (data_root or EMBEDDED_DATA_ROOT).rstrip("/")
+    store = open_store(root)
+    named = {
+        str(output.metadata["data_uri"]).removeprefix(root).lstrip("/")
+        for record in Runs(dogflow_home())
+        if record.data_root.rstrip("/") == root
+        for task in record.tasks
+        for output in task.outputs.values()
+        if "data_uri" in output.metadata
+    }
+    garbage = find_garbage(store, {*named, *(keep or [])}, min_age=timedelta(hours=min_age_hours))
+    if not dry_run:
+        delete(store, garbage)
+    said = "would be deleted" if dry_run else "deleted"
+    typer.echo(
+        f"{len(garbage.files):,} objects ({garbage.bytes / 1e6:,.1f} MB) {said}, {garbage.kept:,} kept."
+    )
+
+
 @contextmanager
 def _sentences() -> Iterator[None]:
     """Turn the store's errors into one line on stderr and exit code 1."""
