@@ -20,7 +20,6 @@ DEMO_PAIRS = [
 # The general set lets in any dog. A profile's `selection` counts for both selections, hence said again.
 _GENERAL = {"foreground_ratio": 0.0, "color_shift": 1.0, "crop_to_subject": False}
 _SCOPE = {"scope_min_side_px": 512, "scope_laplacian_variance": 50.0}
-_SCOPE_COLOR = {"scope_color_shift": 0.6}
 _DEMO_SCOPE = {"scope_min_side_px": 96, "scope_laplacian_variance": 40.0}
 _DEMO_SELECTION = {
     "min_side_px": demo.MIN_SIDE_PX,
@@ -41,8 +40,8 @@ _DEMO_STAGE = {
 
 PROFILES: dict[str, dict[str, dict[str, Any]]] = {
     "strict": {
-        "similarity": {**_SCOPE, **_SCOPE_COLOR},
-        "foreground": {**_SCOPE, **_SCOPE_COLOR, "scope_clip_similarity": 0.2},
+        "similarity": _SCOPE,
+        "foreground": {**_SCOPE, "scope_color_shift": 0.6, "scope_clip_similarity": 0.2},
     },
     "wild": {
         "similarity": {"scope_min_side_px": 192, "scope_laplacian_variance": 20.0},
