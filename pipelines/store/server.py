@@ -22,7 +22,6 @@ BUCKET = "dogflow"
 REGION = "us-east-1"
 PROBE = ".dogflow/ready"
 READY_WAIT_S = 120.0  # a busy machine with much data; usually one second
-PROBE_WAIT_S = 1.0
 LOCK_WAIT_S = 120.0
 SPARE_BYTES = 128 * 1024**2  # below this the server cannot make a volume for new objects
 STARTS = 3  # another process may take one of the free ports between the look and the start
@@ -65,6 +64,8 @@ def up(home: Path, port: int = 0) -> StoreInfo:
     except OSError as error:
         raise StoreServerError(f"The folder {folder} cannot be made ({error.strerror}).") from None
     with _locked(folder):
+        if load_credentials(folder) is None:
+            _stop(folder)  # somebody deleted the files under a running server: nobody can use it any more
         credentials = ensure_credentials(folder)
         running = _running(folder, credentials, search=True)
         if running is None:
@@ -81,17 +82,11 @@ def up(home: Path, port: int = 0) -> StoreInfo:
 
 def down(home: Path) -> bool:
     """Stop the store of `home`; return whether it ran. Objects, credentials and port are kept."""
-    from pipelines.store import process
-
     folder = _folder(home)
     if not folder.is_dir():
         return False
     with _locked(folder):
-        server = process.find(folder, _state(folder)[0]) or process.find(folder)
-        if server is None:
-            return False
-        process.stop(server)
-        return True
+        return _stop(folder)
 
 
 def status(home: Path) -> StoreInfo | None:
@@ -135,13 +130,24 @@ def _start(folder: Path, credentials: Credentials, port: int) -> StoreInfo:
             _wait_until_ready(folder, info, lambda running=server: running.poll() is None)  # type: ignore[misc]
         except StoreServerError as error:
             failure = str(error)
-            found = process.find(folder, server.pid)
-            if found is not None:
-                process.stop(found)
+            if _stop(folder):
                 raise
-            continue
+            continue  # it ended by itself
+        except BaseException:  # Ctrl-C while waiting: leave nothing half-started behind
+            _stop(folder)
+            raise
         return _running(folder, credentials) or info
     raise StoreServerError(failure)
+
+
+def _stop(folder: Path) -> bool:
+    """Stop the server of `folder`, noted down or not; return whether there was one."""
+    from pipelines.store import process
+
+    server = process.find(folder, _state(folder)[0]) or process.find(folder)
+    if server is not None:
+        process.stop(server)
+    return server is not None
 
 
 def _choose_port(wanted: int, last: int) -> int:
@@ -179,9 +185,7 @@ def _wait_until_ready(folder: Path, info: StoreInfo, alive: Callable[[], bool]) 
     from components.data.storage import DiskFull, StorageError
 
     endpoint = Endpoint(info.endpoint_url, info.access_key, info.secret_key, info.region)
-    # A put that comes while the parts of the server still look for one another can hang in it for 20 s,
-    # though one that comes a moment later is answered at once: give up early, try again.
-    bucket = S3Bucket(endpoint, BUCKET, "", limit_s=0, upload_timeout_s=PROBE_WAIT_S)
+    bucket = S3Bucket(endpoint, BUCKET, "", limit_s=0)
     deadline, last = time.monotonic() + READY_WAIT_S, "it accepts no connections"
     while time.monotonic() < deadline:
         if not alive():

@@ -2,10 +2,10 @@
 
 import logging
 import socket
-import threading
 import time
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import obstore
@@ -147,21 +147,25 @@ def test_a_server_that_accepts_and_says_nothing_does_not_hang_for_ever(s3_env, u
 def test_every_call_survives_a_store_that_is_away_for_seconds(own_server: StoreInfo, tmp_path: Path):
     store = open_store("s3://dogflow/outage")
     store.write("before", b"1" * 10_000)
+    store.write("doomed", b"")
     filesystem, root = store.filesystem()
-    for call in (
-        lambda: store.read("before") == b"1" * 10_000,
-        lambda: store.write("during", b"2") is None,
-        lambda: store.create("receipt", b"3"),
-        lambda: store.size("before") == 10_000,
-        lambda: "before" in [entry.path for entry in store.list()],
-        lambda: filesystem.open_input_file(f"{root}/before").read() == b"1" * 10_000,
-    ):
-        down(tmp_path)
-        back = threading.Timer(2.0, up, [tmp_path])
-        back.start()
-        assert call()
-        back.join()
-    assert store.read("during") == b"2" and store.read("receipt") == b"3"
+    calls = {
+        "read": lambda: store.read("before") == b"1" * 10_000,
+        "write": lambda: store.write("during", b"2") is None,
+        "create": lambda: store.create("receipt", b"3"),
+        "size": lambda: store.size("before") == 10_000,
+        "list": lambda: "before" in [entry.path for entry in store.list()],
+        "delete": lambda: store.delete("doomed") is None,
+        "columns": lambda: filesystem.open_input_file(f"{root}/before").read() == b"1" * 10_000,
+        "bucket": lambda: create_bucket("s3://dogflow") is None,
+    }
+    down(tmp_path)
+    with ThreadPoolExecutor(len(calls)) as pool:
+        pending = {name: pool.submit(call) for name, call in calls.items()}
+        assert not wait(pending.values(), timeout=2).done  # nobody gives up, nobody succeeds
+        up(tmp_path)
+        assert {name: future.result() for name, future in pending.items()} == dict.fromkeys(calls, True)
+    assert store.read("during") == b"2" and store.read("receipt") == b"3" and store.size("doomed") is None
 
 
 def lose_answers(monkeypatch: pytest.MonkeyPatch, lost: int, before: bytes | None = None) -> list[int]:

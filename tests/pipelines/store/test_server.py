@@ -138,6 +138,25 @@ def test_a_server_whose_note_was_lost_is_found_and_not_started_twice(home: Path)
     assert down(home) is True and servers(home) == []
 
 
+def test_files_deleted_under_a_running_server_cost_a_restart_and_no_stray_process(home: Path, use):
+    first = up(home)
+    shutil.rmtree(home)
+    second = up(home)
+    assert servers(home) == [second.pid] and second.pid != first.pid
+    use(second).write("a", b"1")
+
+
+def test_a_start_that_is_interrupted_leaves_no_server_behind(home: Path, monkeypatch: pytest.MonkeyPatch):
+    def interrupt(port: int) -> bool:
+        assert servers(home)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ports, "answers", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        up(home)
+    assert servers(home) == []
+
+
 def test_a_reused_process_id_is_neither_taken_for_the_server_nor_killed(home: Path):
     first = up(home)
     down(home)
