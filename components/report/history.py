@@ -39,9 +39,12 @@ def _step_run(record: StepRecord, timing: Timing | None) -> StepRun:
         counters["rows_per_s"] = round(timing.rows_per_s, 2)
     if timing is not None and timing.parts > 1:
         counters["partitions"] = timing.parts - 1  # the merge is a part of its own
+    # Steps that measure themselves say it in their counters, also where nobody timed the task.
+    seconds = timing.seconds if timing is not None else record.counters.get("seconds")
+    stage = f" stage {record.options['stage']}" if "stage" in record.options else ""
     return StepRun(
-        record.step,
-        timing.seconds if timing is not None else None,
+        record.step + stage,
+        seconds,
         record.code_version,
         record.options,
         counters,

@@ -98,7 +98,7 @@ def metrics(counters: Mapping[str, float], extractor: str, *, is_fid: bool) -> S
     notes = {
         "frechet_distance": f"{value('frechet_floor')} ± {value('frechet_floor_std')} between halves of the "
         f"{value('real_images')} real photos; {'FID, ' if is_fid else 'not FID: '}{extractor}",
-        "kid": f"0; ± {value('kid_std')} over random subsets",
+        "kid": f"0 for pictures like the real ones; ± {value('kid_std')} over random subsets",
         "breed_accuracy": f"{value('classifier_accuracy_real')} on held-out real photos",
         "histogram_accuracy": "breeds guessed from colours alone: breed_accuracy should be well above",
         "pairs_accuracy": f"breeds easily confused; {value('pairs_histogram_accuracy')} from colours alone",

@@ -243,8 +243,12 @@ def test_a_report_with_an_evaluation_shows_metrics_losses_pictures_and_breeds(ma
     assert "Stage 1, breed-aware" in page and "1 min 15 s" in page
     curve = page.split("Stage 1, breed-aware")[1].split('class="raw" points="')[1].split('"')[0]
     assert len(curve.split()) == 49
-    steps = re.findall(r"<summary><span><b>(\w+)</b>", page)
-    assert steps == ["ingest", "captions", "quality", "duplicates", "selection", "training", "evaluation"]
+    steps = re.findall(r"<summary><span><b>([\w ]+)</b>", page)
+    assert steps == [
+        *("ingest", "captions", "quality", "duplicates", "selection"),
+        *("training stage 1", "evaluation"),
+    ]
+    assert re.search(r"<b>training stage 1</b>.*?1 min 15 s", page.split('id="steps"')[1], re.DOTALL)
 
 
 def test_a_damaged_picture_is_an_error_that_names_it(made, evaluation):
