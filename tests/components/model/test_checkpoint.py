@@ -30,6 +30,7 @@ TEXT = {"context_length": 8, "vocab_size": 16, "width": 16, "heads": 2, "layers"
 CONFIG = NetworkConfig(
     preset="test",
     size_px=8,
+    patch=1,
     widths=(8, 16),
     attention=(False, True),
     layers=1,

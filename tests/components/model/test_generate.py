@@ -10,7 +10,14 @@ from components.model.unet import FlowUNet, NetworkConfig
 
 TEXT = {"context_length": 16, "vocab_size": 64, "width": 24, "heads": 4, "layers": 4}
 CONFIG = NetworkConfig(
-    preset="test", size_px=16, widths=(16, 32), attention=(False, True), layers=1, text_width=24, num_breeds=4
+    preset="test",
+    size_px=16,
+    patch=1,
+    widths=(16, 32),
+    attention=(False, True),
+    layers=1,
+    text_width=24,
+    num_breeds=4,
 )
 
 

@@ -6,7 +6,14 @@ import torch
 from components.model.unet import PRESETS, FlowUNet, NetworkConfig, diffusers_timestep, flow_time, preset
 
 SMALL = NetworkConfig(
-    preset="test", size_px=16, widths=(16, 32), attention=(False, True), layers=1, text_width=24, num_breeds=5
+    preset="test",
+    size_px=16,
+    patch=1,
+    widths=(16, 32),
+    attention=(False, True),
+    layers=1,
+    text_width=24,
+    num_breeds=5,
 )
 
 
@@ -26,10 +33,10 @@ def inputs(batch=2, tokens=6):
     return x, t, text, mask, torch.tensor([0, 4])[:batch]
 
 
-def test_demo_preset_has_about_1_8_million_parameters():
+def test_demo_preset_has_about_2_5_million_parameters():
     with torch.device("meta"):
         count = sum(p.numel() for p in FlowUNet(preset("demo", text_width=64, num_breeds=8)).parameters())
-    assert count == pytest.approx(1.8e6, rel=0.15)
+    assert count == pytest.approx(2.5e6, rel=0.02)
 
 
 def test_every_preset_survives_json():

@@ -1,0 +1,28 @@
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from components.training.logbook import Logbook, read_records
+
+
+def test_records_are_numbers_a_reader_gets_back_with_nan_as_null(tmp_path):
+    book = Logbook(tmp_path)
+    book.add({"step": 10, "loss": 0.5, "loss_by_t": [0.1, float("nan")]})
+    book.close()
+    assert read_records(tmp_path / "training.jsonl") == [{"step": 10, "loss": 0.5, "loss_by_t": [0.1, None]}]
+    board = EventAccumulator(str(tmp_path)).Reload()
+    assert [(e.step, round(e.value, 6)) for e in board.Scalars("training/loss")] == [(10, 0.5)]
+    assert [e.step for e in board.Scalars("loss_by_t/00")] == [10]
+    assert "loss_by_t/01" not in board.Tags()["scalars"]
+
+
+def test_a_resumed_run_logs_no_step_twice(tmp_path):
+    book = Logbook(tmp_path)
+    for step in (10, 20, 30):
+        book.add({"step": step, "loss": float(step)})
+    book.close()
+    with (tmp_path / "training.jsonl").open("a") as file:
+        file.write('{"step": 40, "lo')  # killed while writing
+    book = Logbook(tmp_path, resume_step=20)
+    book.add({"step": 30, "loss": 3.0})
+    book.close()
+    records = read_records(tmp_path / "training.jsonl")
+    assert [(r["step"], r["loss"]) for r in records] == [(10, 10.0), (20, 20.0), (30, 3.0)]
