@@ -15,7 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 
 # name -> (module with the Typer object `app`, help)
 COMMANDS: dict[str, tuple[str, str]] = {
-    "demo": ("pipelines.commands.demo", "The whole pipeline on synthetic dogs, in minutes."),
+    "demo": ("pipelines.commands.demo", "The whole pipeline on synthetic dogs with planted defects."),
     "run": ("pipelines.commands.run", "Run a pipeline on your photos."),
     "compile": ("pipelines.commands.compile", "Compile a pipeline to Kubeflow Pipelines YAML."),
     "step": ("pipelines.commands.step", "Run one step on a manifest, without KFP."),

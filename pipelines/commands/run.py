@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from pipelines.definition import Pipeline
     from pipelines.launch import Plan
-    from pipelines.runs.record import RunRecord
+    from pipelines.runs.record import RunRecord, TaskRecord
     from pipelines.values import Values
 
 app = typer.Typer(add_completion=False)
@@ -113,14 +113,18 @@ def report_end(record: "RunRecord", folder: Path) -> None:
     if record.state == "succeeded":
         print(f"Run {record.run_id} succeeded in {duration(record.seconds)}.", file=sys.stderr)
         return
+    failures: dict[tuple[str, str], list[TaskRecord]] = {}
     for task in record.tasks:
         if task.state == "failed":
-            print(f"\nThe last lines of {folder / task.log}:", file=sys.stderr)
-            print("\n".join(f"  {line}" for line in last_lines(folder / task.log)), file=sys.stderr)
-            print(f"error: {task.name}: {task.error}", file=sys.stderr)
+            failures.setdefault((task.step, task.error), []).append(task)
+    for first, *others in failures.values():  # the parts of a split step tend to fail alike
+        print(f"\nThe last lines of {folder / first.log}:", file=sys.stderr)
+        print("\n".join(f"  {line}" for line in last_lines(folder / first.log)), file=sys.stderr)
+        names = ", ".join(task.name for task in [first, *others])
+        print(f"error: {names}: {first.error}", file=sys.stderr)
     if record.state == "interrupted":
         print(f"Run {record.run_id} was interrupted.", file=sys.stderr)
-    elif not any(task.state == "failed" for task in record.tasks):
+    elif not failures:
         print(f"error: {record.error}", file=sys.stderr)
     print("The same command goes on from there: what is done is not done again.", file=sys.stderr)
     raise typer.Exit(130 if record.state == "interrupted" else 1)

@@ -164,6 +164,13 @@ def test_a_failed_run_shows_error_log_and_how_to_go_on(toy_dogflow, tmp_path):
     assert err.endswith("The same command goes on from there: what is done is not done again.\n")
 
 
+def test_parts_that_fail_alike_are_told_once(toy_dogflow, tmp_path):
+    arguments = ["run", "toy_pipelines:toy", "--data-root", tmp_path / "data", "-p", "marks.behave=fail"]
+    _, _, err = toy_dogflow(*arguments, "--partitions", "2")
+    assert "error: marks.0, marks.1: photo_7.jpg has no dog in it: remove it.\n" in err
+    assert err.count("The last lines of") == 1
+
+
 def test_a_run_as_json_prints_the_record_and_nothing_else(toy_dogflow, tmp_path):
     _, out, _ = toy_dogflow("run", "toy_pipelines:toy", "--data-root", tmp_path / "data", "--json")
     record = json.loads(out)
