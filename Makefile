@@ -7,12 +7,13 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready-$(firstword $(shell cat requirements.lock pyproject.toml | cksum))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick lint format lock
+.PHONY: help setup demo test quick browser lint format lock
 
 help:
 	@echo 'make demo    the whole pipeline on synthetic dogs, in minutes'
 	@echo 'make test    every test that needs no Docker and no browser (ARGS="..." goes to pytest)'
 	@echo 'make quick   the tests without the slow ones'
+	@echo 'make browser the tests that need Chromium (Debian: apt-get install chromium)'
 	@echo 'make lint    ruff and mypy'
 	@echo 'make format  let ruff rewrite what it can'
 	@echo 'make lock    resolve the dependencies anew (ARGS=--upgrade for newer ones)'
@@ -37,6 +38,9 @@ test: $(READY)
 
 quick: $(READY)
 	$(BIN)/python -m pytest -m 'not slow and not docker and not browser' $(ARGS)
+
+browser: $(READY)
+	$(BIN)/python -m pytest -m browser $(ARGS)
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -1,4 +1,4 @@
-"""Fails when a test was skipped for a reason that is not in expected_skips.txt: `skips.py JUNIT_XML`."""
+"""Fails when a test was skipped for a reason that is not in expected_skips.txt: `skips.py JUNIT_XML...`."""
 
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -18,6 +18,7 @@ def unexpected(report: Path, expected: Path) -> list[str]:
 
 
 if __name__ == "__main__":
-    wrong = unexpected(Path(sys.argv[1]), Path(__file__).with_name("expected_skips.txt"))
+    expected_skips = Path(__file__).with_name("expected_skips.txt")
+    wrong = [line for name in sys.argv[1:] for line in unexpected(Path(name), expected_skips)]
     print("\n".join(wrong) or "None but the expected ones.")
     sys.exit(bool(wrong))
