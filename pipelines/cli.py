@@ -22,6 +22,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "runs": ("pipelines.commands.runs", "List runs, or show one."),
     "weights": ("pipelines.weights.cli", "Model weights: list, pull, verify."),
     "store": ("pipelines.store.cli", "The embedded S3 server: up, down, status."),
+    "bench": ("pipelines.bench.cli", "Measure the promised figures on this machine."),
     "new-step": ("pipelines.commands.newstep", "Make the files of a new step, with tests that pass at once."),
     "doctor": ("pipelines.commands.doctor", "Check this machine: libraries, memory, devices, storage."),
 }

@@ -1,0 +1,77 @@
+"""`dogflow bench`: the figures this project promises, measured on this machine."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from pipelines.bench.figures import Report
+
+app = typer.Typer(
+    name="bench",
+    help="Measure the promised figures on this machine, each in a minute or so. Other work lowers rates, so "
+    "trust ratios.",
+    no_args_is_help=True,
+)
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Rounds = Annotated[int, typer.Option(min=1, help="Timed rounds; medians count.")]
+
+
+@app.command()
+def quality(
+    rows: Annotated[int, typer.Option(min=1, help="Photos of 1600 x 1200 px in the shard.")] = 64,
+    rounds: Rounds = 5,
+    workers: Annotated[int, typer.Option(min=1, help="Threads.")] = 2,
+    as_json: Json = False,
+) -> None:
+    """Parquet to sharpness scores, against PIL with a float64 filter and against the bare decode."""
+    from pipelines.bench.quality import bench_quality
+
+    _finish(bench_quality(rows=rows, rounds=rounds, workers=workers), as_json)
+
+
+@app.command()
+def layout(
+    rows: Annotated[int, typer.Option(min=1, help="Photos of 378 KB in the shard.")] = 256,
+    rounds: Rounds = 5,
+    as_json: Json = False,
+) -> None:
+    """One new score: a file beside the photos, or the photos written again; in a folder and on S3."""
+    from pipelines.bench.layout import bench_layout
+
+    _finish(bench_layout(rows=rows, rounds=rounds), as_json)
+
+
+@app.command()
+def select(
+    rows: Annotated[int, typer.Option(min=100, help="Rows of the largest of three sizes.")] = 1_000_000,
+    rounds: Rounds = 5,
+    as_json: Json = False,
+) -> None:
+    """Another selection from stored scores: in memory, from the manifest, growth, peak memory."""
+    from pipelines.bench.select import bench_select
+
+    _finish(bench_select(sizes=(rows // 100, rows // 10, rows), rounds=rounds), as_json)
+
+
+@app.command()
+def store(
+    megabytes: Annotated[int, typer.Option(min=1, help="Size of the large object.")] = 64,
+    small: Annotated[int, typer.Option(min=1, help="Number of small objects.")] = 100,
+    rounds: Rounds = 3,
+    as_json: Json = False,
+) -> None:
+    """The embedded S3 server against a local folder: large and small objects."""
+    from pipelines.bench.store import bench_store
+
+    _finish(bench_store(megabytes=megabytes, small=small, rounds=rounds), as_json)
+
+
+def _finish(report: "Report", as_json: bool) -> None:
+    """Print; a missed target is told, not an error: a busy machine is no fault of the code."""
+    from pipelines.bench.figures import show
+
+    if as_json:
+        typer.echo(report.to_json())
+    else:
+        show(report)
