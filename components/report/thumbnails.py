@@ -17,9 +17,8 @@ from components.data.shards import shard_offsets
 from components.data.storage import Store
 
 JPEG_QUALITY = 82
-# A row group is read from its start to the last photo wanted of it, in pieces of these sizes.
-_BUFFER_BYTES = 1 << 22
-_BATCH_ROWS = 4
+# pyarrow reads a row group (100 photos) as a whole; each thread holds one.
+_MAX_THREADS = 4
 
 
 def thumbnails(
@@ -45,7 +44,7 @@ def thumbnails(
                 found[rows[row]] = small
         return found
 
-    with ThreadPoolExecutor(max(workers, 1)) as pool:
+    with ThreadPoolExecutor(max(1, min(workers, _MAX_THREADS))) as pool:
         parts = list(pool.map(shard_thumbnails, places.items()))
     return {image_id: data for part in parts for image_id, data in part.items()}
 
@@ -67,22 +66,17 @@ def locate(
 def read_images(store: Store, file: DataFile, rows: Sequence[int]) -> Iterable[tuple[int, bytes]]:
     """(row, original bytes) of the given rows of one shard, in rising order; null bytes are left out."""
     filesystem, root = store.filesystem()
-    with pq.ParquetFile(f"{root}/{file.path}", filesystem=filesystem, buffer_size=_BUFFER_BYTES) as shard:
+    with pq.ParquetFile(f"{root}/{file.path}", filesystem=filesystem) as shard:
         counts = [shard.metadata.row_group(i).num_rows for i in range(shard.num_row_groups)]
         for group, (end, count) in enumerate(zip(accumulate(counts), counts, strict=True)):
             mine = [row for row in rows if end - count <= row < end]
             if not mine:
                 continue
-            at = end - count
-            for batch in shard.iter_batches(_BATCH_ROWS, row_groups=[group], columns=["image"]):
-                for row in mine:
-                    if at <= row < at + batch.num_rows:
-                        image = batch.column(0)[row - at].as_py()
-                        if image:
-                            yield row, image
-                at += batch.num_rows
-                if at > mine[-1]:
-                    break
+            column = shard.read_row_group(group, ["image"]).column(0)
+            for row in mine:
+                image = column[row - (end - count)].as_py()
+                if image:
+                    yield row, image
 
 
 def thumbnail(image: bytes, long_side_px: int) -> bytes:
