@@ -42,7 +42,7 @@ def find_garbage(
             raise ManifestError(
                 f"{store.locate(path)} is named by a run but is not there; delete that run's folder first."
             ) from None
-        needed.add(path)
+        needed.update((path, path.replace("/manifests/", "/timings/")))
         for file, _ in manifest.data_files():
             needed.update((file, _receipt_of(file)))
     before = (now or datetime.now(UTC)) - min_age

@@ -1,0 +1,81 @@
+"""`dogflow demo` as a user runs it: on the embedded store, twice, with training cut short."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
+
+CPU_RULES = {
+    "caption_vague",
+    "caption_words_max",
+    "caption_words_min",
+    "color_shift",
+    "duplicate_exact",
+    "duplicate_near",
+    "laplacian_variance",
+    "license",
+    "min_side_px",
+    "undecodable",
+}
+MODEL_RULES = {"clip_similarity", "foreground_ratio"}
+SHORT = ["stage0.steps=4", "stage1.steps=4", "stage2.steps=4", "sampling.per_breed=2", "sampling.steps=2"]
+
+
+def run_demo(home: Path) -> tuple[dict, str]:
+    """What `dogflow demo --json` printed, and its messages."""
+    command = [sys.executable, "-m", "pipelines.cli", "demo", "--json"]
+    for assignment in SHORT:
+        command += ["-p", assignment]
+    environment = {**os.environ, "DOGFLOW_HOME": str(home), "NO_COLOR": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=1400)
+    assert done.returncode == 0, done.stderr[-4000:]
+    return json.loads(done.stdout), done.stderr
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo")
+    yield folder
+    from pipelines.store.server import down
+
+    down(folder)
+
+
+@pytest.fixture(scope="module")
+def first(home):
+    return run_demo(home)[0]
+
+
+def test_planted_defects_are_found(first):
+    found = {row["reason"]: row for row in first["planted"]}
+    assert set(found) == CPU_RULES | MODEL_RULES
+    for reason, row in found.items():
+        least = 0.99 if reason in CPU_RULES else 0.95
+        assert (row["planted"] >= 5, row["recall"] >= least, row["precision"] >= least) == (True,) * 3, row
+
+
+def test_report_samples_and_scores_are_where_it_says(first):
+    page = Path(first["report"]).read_text()
+    assert page[:15].lower() == "<!doctype html>"
+    assert Path(first["samples"]).read_bytes().startswith(b"\x89PNG")
+    assert first["metrics"]["samples"] == 16
+    assert first["metrics"]["frechet_distance"] > first["metrics"]["frechet_floor"]
+    assert 0 <= first["metrics"]["breed_accuracy"] <= 1
+
+
+def test_again_nothing_is_computed_and_everything_is_the_same(first, home):
+    again, _ = run_demo(home)
+    assert (again["model"], again["metrics"], again["planted"]) == (
+        first["model"],
+        first["metrics"],
+        first["planted"],
+    )
+    logs = "\n".join(path.read_text() for path in (home / "runs" / again["run"]).rglob("*.log"))
+    assert "done before" in logs
+    for line in logs.splitlines():
+        assert "steps/s" not in line and "images/s" not in line, line
