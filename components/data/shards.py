@@ -32,16 +32,28 @@ class ShardError(ValueError):
 def encode_parquet(table: pa.Table, row_group_rows: int = ROW_GROUP_ROWS) -> pa.Buffer:
     """Parquet bytes: blobs plain and without statistics, everything else zstd with dictionaries."""
     sink = pa.BufferOutputStream()
-    small = [name for name in table.column_names if name not in BLOB_COLUMNS]
+    leaves = {_leaf(field): field for field in table.schema}
+    small = [leaf for leaf, field in leaves.items() if field.name not in BLOB_COLUMNS]
     pq.write_table(
         table,
         sink,
         row_group_size=row_group_rows,
-        compression={name: "NONE" if name in BLOB_COLUMNS else "ZSTD" for name in table.column_names},
-        use_dictionary=[name for name in small if not pa.types.is_floating(table.schema.field(name).type)],
+        compression={leaf: "ZSTD" if leaf in small else "NONE" for leaf in leaves},
+        use_dictionary=[leaf for leaf in small if _repeats(leaves[leaf])],
         write_statistics=small,
     )
     return sink.getvalue()
+
+
+def _leaf(field: pa.Field) -> str:
+    """The path by which Parquet knows a column: settings under the bare name of a list would be ignored."""
+    nested = pa.types.is_list(field.type) or pa.types.is_fixed_size_list(field.type)
+    return f"{field.name}.list.element" if nested else field.name
+
+
+def _repeats(field: pa.Field) -> bool:
+    """Whether a dictionary can pay: ids and measured values hardly occur twice."""
+    return field.name != "image_id" and not pa.types.is_floating(field.type)
 
 
 def receipt_path(folder: str, key: str) -> str:

@@ -10,6 +10,7 @@ from components.data.manifest import DataFile, DatasetManifest, ManifestError
 from components.data.schema import arrow_schema
 from components.data.shards import (
     ShardError,
+    encode_parquet,
     iter_shard,
     read_file,
     read_receipt,
@@ -132,6 +133,30 @@ def test_images_are_stored_plain_in_small_row_groups_without_statistics(store, p
     )
     assert "PLAIN_DICTIONARY" not in column.encodings
     assert "RLE_DICTIONARY" not in column.encodings
+
+
+def test_lists_are_compressed_with_a_dictionary_and_ids_without_one():
+    """Parquet knows a list by the path of its items: settings under its own name would do nothing."""
+    names = ["image_id", "reasons", "subject_box", "color_shift", "mask_rle"]
+    values = {
+        "image_id": [f"{i:032x}" for i in range(100)],
+        "reasons": [["min_side_px", "color_shift"]] * 100,
+        "subject_box": [[0, 0, 9, 9]] * 100,
+        "color_shift": [0.5] * 100,
+        "mask_rle": [b"x"] * 100,
+    }
+    table = pa.table(values, schema=arrow_schema(names))
+    data = encode_parquet(table)
+    assert pq.read_table(pa.BufferReader(data)).equals(table)
+    group = pq.ParquetFile(pa.BufferReader(data)).metadata.row_group(0)
+    columns = [group.column(i) for i in range(group.num_columns)]
+    assert [(c.path_in_schema.split(".")[0], c.compression, c.has_dictionary_page) for c in columns] == [
+        ("image_id", "ZSTD", False),
+        ("reasons", "ZSTD", True),
+        ("subject_box", "ZSTD", True),
+        ("color_shift", "ZSTD", False),
+        ("mask_rle", "UNCOMPRESSED", False),
+    ]
 
 
 def test_manifest_round_trips_and_knows_its_missing_files(store, photos):
