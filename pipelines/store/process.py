@@ -4,6 +4,8 @@ A process is the store's own when its command line holds this store's `-dir=`; a
 nothing, for ids are reused.
 """
 
+import http.client
+import json
 import os
 import shutil
 import subprocess
@@ -19,6 +21,7 @@ from pipelines.store.credentials import Credentials, write_identities
 
 STOP_WAIT_S = 10.0
 LOG_MB, LOG_FILES = 8, 3
+MASTER_OFFSET = 1  # the master listens on the port after S3's, see `command`
 STARTED: list[subprocess.Popen[bytes]] = []  # kept, for Popen warns when a running child is forgotten
 
 
@@ -126,6 +129,23 @@ def port_of(process: psutil.Process) -> int:
     """Return the S3 port from the command line of a server."""
     prefix = "-s3.port="
     return next(int(word.removeprefix(prefix)) for word in process.cmdline() if word.startswith(prefix))
+
+
+def is_joined(port: int) -> bool:
+    """Tell whether the server's parts have found one another, so that a put has a volume to go to.
+
+    The volume server registers with the master within a second of a start, or in five when the first try came
+    too early. A put before that is not refused but waits in the filer, whose growing pauses add up to 20 s.
+    """
+    connection = http.client.HTTPConnection(ports.LOOPBACK, port + MASTER_OFFSET, timeout=5)
+    try:
+        connection.request("GET", "/dir/status")
+        centers = json.load(connection.getresponse())["Topology"]["DataCenters"] or []
+        return any(rack["DataNodes"] for center in centers for rack in center["Racks"] or [])
+    except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError):
+        return False  # the master is not up yet
+    finally:
+        connection.close()
 
 
 def stop(process: psutil.Process) -> None:

@@ -183,6 +183,7 @@ def _wait_until_ready(folder: Path, info: StoreInfo, alive: Callable[[], bool]) 
     from components.data.endpoint import Endpoint
     from components.data.s3_store import S3Bucket
     from components.data.storage import DiskFull, StorageError
+    from pipelines.store import process
 
     endpoint = Endpoint(info.endpoint_url, info.access_key, info.secret_key, info.region)
     bucket = S3Bucket(endpoint, BUCKET, "", limit_s=0)
@@ -191,7 +192,7 @@ def _wait_until_ready(folder: Path, info: StoreInfo, alive: Callable[[], bool]) 
         if not alive():
             raise StoreServerError(f"The S3 server ended while it started. {_last_words(folder)}")
         try:
-            if ports.answers(info.port):
+            if ports.answers(info.port) and process.is_joined(info.port):
                 make_bucket(endpoint, BUCKET, limit_s=0)
                 bucket.write(PROBE, b"ready")
                 bucket.delete(PROBE)
