@@ -31,7 +31,7 @@ _DEMO_SELECTION = {
     "laplacian_variance": demo.LAPLACIAN_VARIANCE,
     "color_shift": demo.COLOR_SHIFT,
     "foreground_ratio": demo.FOREGROUND_RATIO,
-    "clip_similarity": 0.17,
+    "clip_similarity": demo.CLIP_SIMILARITY,
     "caption_words_min": demo.CAPTION_WORDS_MIN,
     "caption_words_max": demo.CAPTION_WORDS_MAX,
     "licenses": ["CC0-1.0", "CC-BY-4.0"],

@@ -78,7 +78,7 @@ def breed_probabilities(model: ClipModel, pictures: list[np.ndarray], keys: list
     """Zero-shot probabilities (N, len(keys)): softmax of logit scale * cosine with "a photo of a ..."."""
     table = default_breeds()
     names = model.texts([f"a photo of a {table[key].name}, a type of dog." for key in keys])
-    logits = float(model.model.logit_scale.exp()) * model.images(pictures) @ names.T
+    logits = float(model.model.logit_scale.detach().exp()) * model.images(pictures) @ names.T
     weights = np.exp(logits - logits.max(1, keepdims=True))
     return weights / weights.sum(1, keepdims=True)
 

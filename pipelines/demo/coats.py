@@ -30,9 +30,9 @@ def outlines(polygon: Polygon, coat: str, rng: np.random.Generator, depth: float
     that hang down.
     """
     if coat == "curly":
-        points, normals = resample(polygon, depth * 1.25)
+        points, normals = resample(polygon, depth * 1.45)
         inside = points - normals * depth * 0.2
-        bubbles = _discs(inside[:, 0], inside[:, 1], depth * rng.uniform(0.75, 1.1, len(points)))
+        bubbles = _discs(inside[:, 0], inside[:, 1], depth * rng.uniform(0.85, 1.25, len(points)))
         return [polygon, bubbles]
     if coat == "long":
         points, normals = resample(polygon, depth * 0.8)
@@ -57,7 +57,7 @@ def strands(
     if coat == "smooth":
         return []
     low, high = polygon.min(0), polygon.max(0)
-    count = int(density * np.prod(high - low) / (depth * depth * (2.6 if coat == "curly" else 3.2)))
+    count = int(density * np.prod(high - low) / (depth * depth * (3.0 if coat == "curly" else 2.4)))
     count = min(count, 70)
     places = low + rng.random((count, 2)) * (high - low)
     outline = polygon.astype(np.float32)
@@ -65,11 +65,11 @@ def strands(
     x, y = places[np.array(inside, bool)].T
     count = len(x)
     if coat == "curly":
-        radius = depth * rng.uniform(0.55, 0.85, count)
+        radius = depth * rng.uniform(0.65, 0.95, count)
         light = _discs(x + radius * 0.15, y - radius * 0.25, radius * 0.72)
-        return [(_discs(x, y, radius), shade(color, 0.86)), (light, shade(color, 1.06))]
+        return [(_discs(x, y, radius), shade(color, 0.72)), (light, shade(color, 1.08))]
     hair = np.repeat(_HAIR[None], count, 0) * (depth * rng.uniform(1.6, 2.8, count))[:, None, None]
     hair[..., 0] += rng.uniform(-0.5, 0.1, count)[:, None] * hair[..., 1]
     hair += np.stack([x, y], 1)[:, None]
     dark = int(count * 0.6)
-    return [(hair[:dark], shade(color, 0.86)), (hair[dark:], shade(color, 1.07))]
+    return [(hair[:dark], shade(color, 0.74)), (hair[dark:], shade(color, 1.1))]

@@ -81,7 +81,7 @@ def mask_loss(
     return entropy + dice.mean() + 0.5 * F.mse_loss(ious, reached), reached.mean()
 
 
-def train(out: Path, seed: int = 0, steps: int = 700, batch: int = 12, pool_size: int = 1600) -> None:
+def train(out: Path, seed: int = 0, steps: int = 1500, batch: int = 12, pool_size: int = 1600) -> None:
     """Renders the pool, trains and saves; prints loss and IoU every 50 steps."""
     began = time.monotonic()
     pool = render_pool(pool_size, CONFIG["image_size"], seed)
@@ -126,7 +126,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Train the demo's tiny SAM model on synthetic dogs.")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "models" / "sam")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--steps", type=int, default=700)
+    parser.add_argument("--steps", type=int, default=1500)
     options = parser.parse_args()
     torch.set_num_threads(1)
     train(options.out, options.seed, options.steps)

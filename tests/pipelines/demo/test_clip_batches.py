@@ -107,7 +107,7 @@ def test_augmented_pictures_keep_their_place_in_range_and_follow_the_seed() -> N
 
 
 def test_the_shortened_text_pass_equals_open_clips_own() -> None:
-    trainer = Trainer(render_pool(2, 0), 0, 10, 2, 1, 1e-3)
+    trainer = Trainer(render_pool(2, 0), 0, batch=2, wrong=1)
     texts = ["a pug", "a photo of a very long golden retriever with drop ears and a plume tail on a beach"]
     with torch.no_grad():
         mine = trainer.encode_texts(texts)
