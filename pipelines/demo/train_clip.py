@@ -2,8 +2,8 @@
 
 First the picture tower alone learns to read attributes, for pictures are what takes samples; the read-outs
 are dropped in the end. Then both towers learn together. For picture i and caption j,
-z = scale * cos(i, j) + bias, and the loss is the binary cross-entropy of sigmoid(z) against whether the caption
-is true of the picture (as in SigLIP, Zhai et al. 2023, with several true captions allowed). True captions,
+z = scale * cos(i, j) + bias, and the loss is the binary cross-entropy of sigmoid(z) against whether the
+caption is true of the picture (as in SigLIP, Zhai et al. 2023, with several true captions allowed). True captions,
 captions with one statement swapped, and captions of other pictures weigh the same. Beside it, the zero-shot
 cross-entropy over breed names, those of breeds it never sees among them. Pictures in a held-out combination
 are never seen.
@@ -66,7 +66,7 @@ class Trainer:
             self.image_readout = torch.nn.Linear(MODEL["embed_dim"], values)
             self.text_readout = torch.nn.Linear(MODEL["embed_dim"], values)
         # A third faster on a CPU.
-        self.model.visual.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.model.visual.to(memory_format=torch.channels_last)
         self.pool, self.batch, self.wrong = pool, batch, wrong
         self.rng = np.random.default_rng([seed, 12])
         self.tokenizer = open_clip.SimpleTokenizer()
