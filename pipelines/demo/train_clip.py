@@ -3,12 +3,11 @@
 First the picture tower alone learns to read attributes, for pictures are what takes samples; the read-outs
 are dropped in the end. Then both towers learn together. For picture i and caption j,
 z = scale * cos(i, j) + bias, and the loss is the binary cross-entropy of sigmoid(z) against whether the
-caption is true of the picture (as in SigLIP, Zhai et al. 2023, with several true captions allowed). True captions,
-captions with one statement swapped, and captions of other pictures weigh the same. Beside it, the zero-shot
-cross-entropy over breed names, those of breeds it never sees among them. Pictures in a held-out combination
-are never seen.
-
-`python -m pipelines.demo.train_clip --out DIR` writes open_clip's local folder layout.
+caption is true of the picture (as in SigLIP, Zhai et al. 2023, with several true captions allowed). True
+captions, captions with one statement swapped, and captions of other pictures weigh the same. Beside it, the
+zero-shot cross-entropy over breed names, those of breeds it never sees among them. Pictures in a held-out
+combination are never seen. `python -m pipelines.demo.train_clip --out DIR` writes open_clip's local folder
+layout.
 """
 
 import argparse
