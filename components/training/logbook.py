@@ -13,22 +13,32 @@ from torch.utils.tensorboard import SummaryWriter
 class Logbook:
     """Records of one run in `folder`: `training.jsonl` and TensorBoard event files.
 
-    After a resume at step n, what was logged past n is dropped, so no step appears twice.
+    After a resume at step n, what was logged past n is dropped, so no step appears twice. `earlier` is the
+    log of a checkpoint; it is taken where the folder has none, as after a restart on another machine.
     """
 
-    def __init__(self, folder: Path, resume_step: int = 0) -> None:
+    def __init__(self, folder: Path, resume_step: int = 0, earlier: bytes = b"") -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / "training.jsonl"
+        is_new = not self.path.exists()
+        if is_new:
+            self.path.write_bytes(earlier)
         kept = [record for record in read_records(self.path) if record["step"] <= resume_step]
         self.path.write_text("".join(json.dumps(record) + "\n" for record in kept))
         self._board = SummaryWriter(str(folder), purge_step=resume_step + 1)
+        for record in kept if is_new else []:
+            self._show(record)
 
     def add(self, record: dict[str, Any]) -> None:
         """`record["step"]` and flat numbers; lists are curves over t. NaN is written as null."""
         clean = {name: _finite(value) for name, value in record.items()}
         with self.path.open("a") as file:
             file.write(json.dumps(clean) + "\n")
-        for name, value in clean.items():
+        self._show(clean)
+
+    def _show(self, record: dict[str, Any]) -> None:
+        """Put a record of finite numbers, None and lists of them on TensorBoard."""
+        for name, value in record.items():
             if name == "step" or value is None:
                 continue
             values = enumerate(value) if isinstance(value, list) else [("", value)]

@@ -24,6 +24,8 @@ from components.training.optimizer import learning_rate, parameter_groups, set_l
 from components.training.run_state import LoopOptions, Progress, StepReport, TrainingResult
 from components.training.stages import Stage
 
+LOG = "training.jsonl"
+
 
 class NonFiniteError(RuntimeError):
     """Loss or gradients were NaN or infinite for too many steps in a row."""
@@ -59,6 +61,7 @@ class Trainer:
         self.ema = Ema(model, options.ema_decay)
         self.bins = LossByTime()
         self.progress = Progress()
+        self.log = b""  # what the restored checkpoint holds of the run's log
         self.moments = torch.zeros(3, dtype=torch.float64)  # pixels seen: number, sum, sum of squares
         self._restore()
 
@@ -73,7 +76,7 @@ class Trainer:
         """Train to `options.steps`. `stop` is asked after each step; True saves and returns early."""
         options, progress = self.options, self.progress
         self.model.train()
-        start, images, last_loss, saved = time.monotonic(), 0, float("nan"), progress.step
+        start, images, saved = time.monotonic(), 0, progress.step
         remaining = max(options.steps - progress.step, 0)
         for batch, position in prefetched(self.rows, self.order, progress.position, remaining):
             loss, norm, rate, skipped = self._step(batch)
@@ -87,10 +90,10 @@ class Trainer:
                 on_step(report)
             last = progress.step == options.steps
             if progress.step % options.log_every == 0 or last:
-                last_loss = self._log(logbook, report)
+                self._log(logbook, report)
             stopping = not last and stop()
             if progress.step % options.checkpoint_every == 0 or last or stopping:
-                self.save()
+                self.save(logbook)
                 saved = progress.step
             killpoint("training.step")
             if stopping:
@@ -99,7 +102,7 @@ class Trainer:
         return TrainingResult(
             steps=progress.step,
             epochs=progress.position.epoch,
-            loss=last_loss,
+            loss=progress.loss,
             skipped_steps=progress.skipped,
             images_per_s=images / max(time.monotonic() - start, 1e-9),
             seconds=time.monotonic() - start,
@@ -184,8 +187,8 @@ class Trainer:
                 "checkpoint is good"
             )
 
-    def _log(self, logbook: Logbook | None, report: StepReport) -> float:
-        """Close the log window: mean loss, curves over t. Returns the mean loss."""
+    def _log(self, logbook: Logbook | None, report: StepReport) -> None:
+        """Close the log window: mean loss, curves over t."""
         progress = self.progress
         mean = progress.window_loss / progress.window_steps if progress.window_steps else float("nan")
         if logbook:
@@ -207,13 +210,12 @@ class Trainer:
                 }
             )
         self.bins.clear()
-        progress.window_loss, progress.window_steps = 0.0, 0
-        return mean
+        progress.loss, progress.window_loss, progress.window_steps = mean, 0.0, 0
 
     # -- checkpoints -----------------------------------------------------------------------------------------
 
-    def save(self) -> None:
-        """Store everything `run` advances, if there are checkpoints to store it in."""
+    def save(self, logbook: Logbook | None = None) -> None:
+        """Store everything `run` advances, and the log so far, if there are checkpoints to store it in."""
         if self.checkpoints is None:
             return
         progress = self.progress
@@ -229,6 +231,8 @@ class Trainer:
             "ema.safetensors": tensors_to_bytes(self.ema.shadow),
             "state.pt": state_to_bytes(state),
         }
+        if logbook:
+            files[LOG] = logbook.path.read_bytes()
         self.checkpoints.save(progress.step, files, self._about())
 
     def _about(self) -> dict[str, Any]:
@@ -252,6 +256,7 @@ class Trainer:
         )
         self.bins.load_state_dict(state["bins"])
         self.moments = state["moments"]
+        self.log = checkpoint.files.get(LOG, b"")
         self.progress = Progress(
             **{**state["progress"], "position": Position(*state["progress"]["position"])}
         )

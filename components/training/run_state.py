@@ -75,5 +75,6 @@ class Progress:
     position: Position = field(default_factory=Position)
     skipped: int = 0
     bad_in_a_row: int = 0
+    loss: float = float("nan")  # mean of the last closed log window
     window_loss: float = 0.0
     window_steps: int = 0

@@ -1,5 +1,6 @@
 """Train one stage of the flow-matching model, from where the previous one ended."""
 
+import math
 import os
 import tempfile
 from pathlib import Path
@@ -47,15 +48,16 @@ def run(
         options=identity_options(options),
         history=_history(dataset, model),
     )
+    checkpoints = Checkpoints(task.store, f"{model.name}/checkpoints/{manifest.id}")
     done = stored(task, manifest)
     if done is not None:
+        checkpoints.clear()  # a run that was killed right after its manifest left them
         return done
     breeds = list(model.details["breeds"])
     rows = EncodedRows(EncodedDataset(task.store, dataset), chosen.text, breeds)
     network = load_model(task.store, model).to(pick_device(options.device))
-    checkpoints = Checkpoints(task.store, f"{model.name}/checkpoints/{manifest.id}")
     trainer = Trainer(network, rows, chosen, _loop_options(options), checkpoints)
-    logbook = Logbook(_log_folder(manifest.id), trainer.progress.step)
+    logbook = Logbook(_log_folder(manifest.id), trainer.progress.step, trainer.log)
     try:
         result = trainer.run(logbook, _reporter(chosen, options, trainer.progress.step))
     finally:
@@ -117,7 +119,7 @@ def _reporter(chosen: Stage, options: TrainingOptions, done: int) -> Any:
 
 
 def _counters(result: TrainingResult, rows: EncodedRows) -> dict[str, int | float]:
-    return {
+    counters: dict[str, int | float] = {
         "rows": len(rows),
         "steps": result.steps,
         "epochs": result.epochs,
@@ -126,3 +128,5 @@ def _counters(result: TrainingResult, rows: EncodedRows) -> dict[str, int | floa
         "images_per_s": result.images_per_s,
         "seconds": result.seconds,
     }
+    # JSON has no NaN, which the loss is when every step of the last log window was skipped.
+    return {name: value for name, value in counters.items() if math.isfinite(value)}

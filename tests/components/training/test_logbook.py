@@ -26,3 +26,18 @@ def test_a_resumed_run_logs_no_step_twice(tmp_path):
     book.close()
     records = read_records(tmp_path / "training.jsonl")
     assert [(r["step"], r["loss"]) for r in records] == [(10, 10.0), (20, 20.0), (30, 3.0)]
+
+
+def test_on_another_machine_the_checkpoints_log_is_taken_over(tmp_path):
+    book = Logbook(tmp_path / "first")
+    for step in (10, 20, 30):
+        book.add({"step": step, "loss": float(step)})
+    book.close()
+    earlier = (tmp_path / "first/training.jsonl").read_bytes()
+    book = Logbook(tmp_path / "second", resume_step=20, earlier=earlier)
+    book.add({"step": 30, "loss": 3.0})
+    book.close()
+    records = read_records(tmp_path / "second/training.jsonl")
+    assert [(r["step"], r["loss"]) for r in records] == [(10, 10.0), (20, 20.0), (30, 3.0)]
+    board = EventAccumulator(str(tmp_path / "second")).Reload()
+    assert [(e.step, e.value) for e in board.Scalars("training/loss")] == [(10, 10.0), (20, 20.0), (30, 3.0)]
