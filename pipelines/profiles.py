@@ -37,8 +37,9 @@ _DEMO_SELECTION = {
     "licenses": ["CC0-1.0", "CC-BY-4.0"],
 }
 _DEMO_STAGE = {
-    "batch": 32,
-    "learning_rate": 1e-3,
+    "batch": 16,
+    "micro_batch": 16,
+    "learning_rate": 1.5e-3,
     "warmup": 20,
     "ema_decay": 0.99,
     "checkpoint_every": 100,
@@ -83,10 +84,10 @@ PROFILES: dict[str, dict[str, dict[str, Any]]] = {
         "general_selection": {"foreground_ratio": 0.0},
         "encoding": {"size_px": 32, "text_model": "demo"},
         "initialization": {"preset": "demo", "text_model": "demo"},
-        "stage0": {**_DEMO_STAGE, "steps": 250},
-        "stage1": {**_DEMO_STAGE, "steps": 250},
-        "stage2": {**_DEMO_STAGE, "steps": 150, "final_lr_share": 0.1},
-        "sampling": {"per_breed": 32},
+        "stage0": {**_DEMO_STAGE, "steps": 150},
+        "stage1": {**_DEMO_STAGE, "steps": 450},
+        "stage2": {**_DEMO_STAGE, "steps": 400, "final_lr_share": 0.1},
+        "sampling": {"per_breed": 24},
         "evaluation": {"extractor": "demo", "extractor_weights": "demo", "confusable_pairs": DEMO_PAIRS},
     },
 }
