@@ -6,9 +6,8 @@ z = scale * cos(i, j) + bias, and the loss is the binary cross-entropy of sigmoi
 caption is true of the picture (as in SigLIP, Zhai et al. 2023, with several true captions allowed). True
 captions, captions with one statement swapped, and captions of other pictures weigh the same. Beside it, the
 zero-shot cross-entropy over breed names, those of breeds it never sees among them. Pictures in a held-out
-combination are never seen.
-
-`python -m pipelines.demo.train_clip --out DIR` writes open_clip's local folder layout.
+combination are never seen. `python -m pipelines.demo.train_clip --out DIR` writes open_clip's local folder
+layout.
 """
 
 import argparse
@@ -189,7 +188,7 @@ def save(model: CLIP, folder: Path, note: dict) -> None:
 
 
 def train(
-    out: Path, seed: int = 0, looks: int = 1300, pairs: int = 800, batch: int = 48, pool_size: int = 4500
+    out: Path, seed: int = 0, looks: int = 1300, pairs: int = 500, batch: int = 48, pool_size: int = 4500
 ) -> None:
     """Renders the pool, trains and saves; prints the loss every 50 steps."""
     began = time.monotonic()

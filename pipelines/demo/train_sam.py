@@ -1,11 +1,8 @@
 """Trains the demo's tiny SAM: a real segment_anything model on synthetic dogs, in ten minutes on one core.
 
-First the picture encoder alone learns where dogs are, through a linear read-out of each patch that is
-dropped in the end; then all parts learn to answer prompts. Loss of a mask: binary cross-entropy + dice on the
-decoder's own grid against the dog's coverage there; of the IoU head: squared error against the IoU that the
-mask reaches. All four mask tokens learn the same target, for a drawn dog has no nested parts to choose from.
-
-`python -m pipelines.demo.train_sam --out DIR` writes sam_config.json and sam_model.safetensors.
+Loss of a mask: binary cross-entropy + dice on the decoder's own grid against the dog's coverage there; of the
+IoU head: squared error against the IoU that the mask reaches. All four mask tokens learn the same target, for
+a drawn dog has no nested parts to choose from. `python -m pipelines.demo.train_sam --out DIR`.
 """
 
 import argparse
@@ -69,9 +66,9 @@ def decode(sam: Sam, embeddings: torch.Tensor, asked: Prompted) -> tuple[torch.T
 
 
 def mask_loss(
-    logits: torch.Tensor, ious: torch.Tensor | None, coverage: torch.Tensor
+    logits: torch.Tensor, ious: torch.Tensor, coverage: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Loss, and the mean IoU of all masks; logits (B,P,M,h,w), ious (B,P,M), coverage (B,P,h,w)."""
+    """Loss, and the mean IoU of all masks; logits (B,4,M,h,w), ious (B,4,M), coverage (B,4,h,w)."""
     target = coverage[:, :, None].expand_as(logits)
     chance = torch.sigmoid(logits)
     entropy = F.binary_cross_entropy_with_logits(logits, target)
@@ -81,83 +78,47 @@ def mask_loss(
         mine, its = logits > 0, target >= 0.5
         union = (mine | its).sum((3, 4)).clamp(min=1)
         reached = (mine & its).sum((3, 4)) / union
-    loss = entropy + dice.mean()
-    if ious is not None:
-        loss = loss + 0.5 * F.mse_loss(ious, reached)
-    return loss, reached.mean()
+    return entropy + dice.mean() + 0.5 * F.mse_loss(ious, reached), reached.mean()
 
 
-class Trainer:
-    """One model with its optimiser; `look` is a batch for the encoder alone, `answer` one with prompts."""
-
-    def __init__(self, pool: Pool, seed: int, batch: int) -> None:
-        with torch.random.fork_rng():
-            torch.manual_seed(seed)
-            self.sam = build_sam(CONFIG)
-            # A patch becomes 4 x 4 cells of the decoder's grid.
-            self.readout = torch.nn.Linear(CONFIG["prompt_embed_dim"], 16)
-        self.pool, self.batch = pool, batch
-        self.rng = np.random.default_rng([seed, 32])
-        self.parameters = [*self.sam.parameters(), *self.readout.parameters()]
-        self.optimizer = torch.optim.AdamW(self.parameters, betas=(0.9, 0.98), weight_decay=0.02)
-
-    def _embed(self) -> tuple[torch.Tensor, torch.Tensor]:
-        rows = self.rng.integers(0, len(self.pool.alpha), self.batch)
-        images, alpha = pictures(self.pool, rows, self.rng)
-        return self.sam.image_encoder((images - self.sam.pixel_mean) / self.sam.pixel_std), alpha
-
-    def look(self, rate: float) -> tuple[float, float]:
-        """One update of the encoder by its read-out; loss and mean IoU."""
-        embeddings, alpha = self._embed()
-        cells = self.readout(embeddings.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
-        logits = F.pixel_shuffle(cells, 4)[:, :, None]
-        loss, reached = mask_loss(logits, None, F.avg_pool2d(alpha, 2))
-        return self._update(loss, rate), float(reached)
-
-    def answer(self, rate: float) -> tuple[float, float]:
-        """One update of all parts by prompts; loss and mean IoU."""
-        embeddings, alpha = self._embed()
-        asked = prompts(alpha, self.rng)
-        logits, ious = decode(self.sam, embeddings, asked)
-        loss, reached = mask_loss(logits, ious, F.avg_pool2d(asked.targets, 2))
-        return self._update(loss, rate), float(reached)
-
-    def _update(self, loss: torch.Tensor, rate: float) -> float:
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
-        self.optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(self.parameters, 1.0)
-        self.optimizer.step()
-        return float(loss.detach())
-
-
-def _schedule(index: int, steps: int, last: float) -> float:
-    """Linear warm-up over 40 steps, then a half cosine from 1 down to `last`."""
-    warm = min((index + 1) / 40, 1.0)
-    return warm * (last + (1 - last) * 0.5 * (1 + float(np.cos(np.pi * index / steps))))
-
-
-def train(
-    out: Path, seed: int = 0, looks: int = 1600, answers: int = 600, batch: int = 8, pool_size: int = 1600
-) -> None:
+def train(out: Path, seed: int = 0, steps: int = 1500, batch: int = 12, pool_size: int = 1600) -> None:
     """Renders the pool, trains and saves; prints loss and IoU every 50 steps."""
     began = time.monotonic()
     pool = render_pool(pool_size, CONFIG["image_size"], seed)
     print(f"{pool_size} pictures in {time.monotonic() - began:.0f} s", flush=True)
-    trainer = Trainer(pool, seed, batch)
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        sam = build_sam(CONFIG)
+    rng = np.random.default_rng([seed, 32])
+    optimizer = torch.optim.AdamW(sam.parameters(), lr=2e-3, betas=(0.9, 0.98), weight_decay=0.02)
     recent: list[tuple[float, float]] = []
-    for index in range(looks + answers):
-        if index < looks:
-            recent.append(trainer.look(1.5e-3 * _schedule(index, looks, last=0.3)))
-        else:
-            recent.append(trainer.answer(1.5e-3 * _schedule(index - looks, answers, last=0.02)))
+    for index in range(steps):
+        for group in optimizer.param_groups:
+            warm = min((index + 1) / 40, 1.0)
+            group["lr"] = 2e-3 * warm * (0.02 + 0.98 * 0.5 * (1 + float(np.cos(np.pi * index / steps))))
+        recent.append(_step(sam, optimizer, pool, batch, rng))
         if (index + 1) % 50 == 0:
-            part = "encoder" if index < looks else "prompts"
-            (loss, iou), spent = np.mean(recent, axis=0), time.monotonic() - began
-            print(f"step {index + 1} ({part}) loss {loss:.4f} IoU {iou:.4f} {spent:.0f} s", flush=True)
+            loss, iou = np.mean(recent, axis=0)
+            print(
+                f"step {index + 1} loss {loss:.4f} IoU {iou:.4f} {time.monotonic() - began:.0f} s", flush=True
+            )
             recent.clear()
-    save_sam(trainer.sam.eval(), CONFIG, out)
+    save_sam(sam.eval(), CONFIG, out)
+
+
+def _step(
+    sam: Sam, optimizer: torch.optim.Optimizer, pool: Pool, batch: int, rng: np.random.Generator
+) -> tuple[float, float]:
+    images, alpha = pictures(pool, rng.integers(0, len(pool.alpha), batch), rng)
+    asked = prompts(alpha, rng)
+    embeddings = sam.image_encoder((images - sam.pixel_mean) / sam.pixel_std)
+    logits, ious = decode(sam, embeddings, asked)
+    loss, reached = mask_loss(logits, ious, F.avg_pool2d(asked.targets, 2))
+    optimizer.zero_grad(set_to_none=True)
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(sam.parameters(), 1.0)
+    optimizer.step()
+    return float(loss.detach()), float(reached)
 
 
 def main() -> None:
@@ -165,9 +126,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Train the demo's tiny SAM model on synthetic dogs.")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "models" / "sam")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--steps", type=int, default=1500)
     options = parser.parse_args()
     torch.set_num_threads(1)
-    train(options.out, options.seed)
+    train(options.out, options.seed, options.steps)
 
 
 if __name__ == "__main__":
