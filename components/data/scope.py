@@ -70,5 +70,7 @@ def skipped_by(batch: pa.RecordBatch | pa.Table, rules: Sequence[ScopeRule]) -> 
 
 def float_column(table: pa.RecordBatch | pa.Table, name: str) -> np.ndarray:
     """A numeric column as (N,) float64 with NaN for null."""
-    column = table.column(name)
-    return np.asarray(column.cast(pa.float64()).fill_null(float("nan")).to_numpy(zero_copy_only=False))
+    column = table.column(name).cast(pa.float64())
+    if column.null_count:
+        column = column.fill_null(float("nan"))
+    return np.asarray(column.to_numpy(zero_copy_only=False))

@@ -69,8 +69,11 @@ def store(
 
 def _finish(report: "Report", as_json: bool) -> None:
     """Print; a missed target is told, not an error: a busy machine is no fault of the code."""
+    import os
+
     from pipelines.bench.figures import show
 
+    report.conditions["load_after"] = round(os.getloadavg()[0], 2)
     if as_json:
         typer.echo(report.to_json())
     else:
