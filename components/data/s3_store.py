@@ -23,7 +23,6 @@ Result = TypeVar("Result")
 MULTIPART_BYTES = 16 * 1024**2  # larger writes go up in parts of this size, each with its own time limit
 PARALLEL_PARTS = 4
 CONNECT_TIMEOUT_S, STALL_TIMEOUT_S, UPLOAD_TIMEOUT_S = 5, 30, 120
-PAGE_OBJECTS = 1000  # what S3 gives in one answer
 WRITER_KEY = "dogflow-writer"  # user metadata that tells whose `create` made an object
 
 
@@ -100,14 +99,10 @@ class S3Bucket(Store):
         prefix = prefix.rstrip("/")
         if prefix:
             check_key(prefix)
-        last: str | None = None
-        while True:
-            page = self._call(prefix, lambda start=last: self._page(prefix, start))  # type: ignore[misc]
-            for meta in page:
-                yield Entry(meta["path"], meta["size"], meta["last_modified"])
-            if len(page) < PAGE_OBJECTS:
-                return
-            last = page[-1]["path"]
+        found = self._call(prefix, lambda: obstore.list(self._downloads, prefix or None).collect())
+        # S3 promises the order of the keys' bytes, but SeaweedFS walks its folders: "a/b" before "a.b".
+        for meta in sorted(found, key=lambda meta: meta["path"].encode()):
+            yield Entry(meta["path"], meta["size"], meta["last_modified"])
 
     def delete(self, path: str) -> None:
         check_key(path)
@@ -122,11 +117,6 @@ class S3Bucket(Store):
                 self._filesystem = _arrow_filesystem(self._endpoint)
         return self._filesystem, f"{self._bucket}/{self._prefix}".rstrip("/")
 
-    def _page(self, prefix: str, after: str | None) -> Any:
-        """Return the PAGE_OBJECTS after a key, fewer at the end. A fault costs a page, not the listing."""
-        stream = obstore.list(self._downloads, prefix or None, offset=after, chunk_size=PAGE_OBJECTS)
-        return next(stream, [])
-
     def _writer(self, path: str) -> str:
         attributes = obstore.get(self._downloads, path, options={"head": True}).attributes
         return str(attributes.get(WRITER_KEY, ""))
@@ -136,7 +126,7 @@ class S3Bucket(Store):
         if self._bucket_seen:
             return
         try:
-            self._call("", lambda: self._page("", None))
+            self._call("", lambda: next(obstore.list(self._downloads), None))
         except AccessDenied as error:
             if error.code not in ("AccessDenied", ""):
                 raise

@@ -133,7 +133,11 @@ def test_list_gives_everything_below_a_folder_in_key_order(store: Store):
 
 @pytest.mark.slow
 def test_a_listing_longer_than_a_page_has_every_object_once(store: Store):
-    keys = [f"many/{number:05d}" for number in range(2100)]
+    keys = [
+        f"many/{folder}/{number:05d}"
+        for folder in ("a b", "a-1", "a.b", "a/c", "a0")
+        for number in range(420)
+    ]
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda key: store.write(key, b""), keys))
     assert [entry.path for entry in store.list("many")] == keys
