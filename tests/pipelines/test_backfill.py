@@ -37,4 +37,5 @@ def test_a_selection_inside_the_scope_changes_nothing():
 
 def test_a_maximum_widens_upwards():
     changed, _ = changes("curation", "similarity.scope_color_shift=0.5", "selection.color_shift=0.9")
-    assert changed == {"similarity_scope_color_shift": 0.9}
+    # Both scopes of the profile were tighter than 0.9.
+    assert changed == {"similarity_scope_color_shift": 0.9, "foreground_scope_color_shift": 0.9}
