@@ -35,6 +35,8 @@ _DEMO_SELECTION = {
     "caption_words_min": demo.CAPTION_WORDS_MIN,
     "caption_words_max": demo.CAPTION_WORDS_MAX,
     "licenses": ["CC0-1.0", "CC-BY-4.0"],
+    "license_unknown": False,
+    "sources": ["breed_club", "vet_school"],
 }
 _DEMO_STAGE = {
     "batch": 16,

@@ -23,7 +23,8 @@ INPUTS = ("dataset", "model")
 INPUT_KINDS = {"model": "Model"}
 RESULT_KIND = "Artifact"
 IMAGE = "dogflow-train"
-GRID_COLUMNS = 16
+# A breed a row, where that many pictures can still be seen.
+GRID_COLUMNS = 32
 
 
 def run(

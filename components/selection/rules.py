@@ -114,8 +114,9 @@ def _uses_foreground(options: SelectionOptions) -> bool:
 def evaluate(table: pa.Table, options: SelectionOptions) -> Verdict:
     """Apply every rule that looks at one row. Raises ScopeError when a row that passes lacks a score."""
     verdict = Verdict(table.num_rows)
-    verdict.add(UNDECODABLE, _errors(table))
-    _image_rules(table, options, verdict)
+    errors = _errors(table)
+    verdict.add(UNDECODABLE, errors)
+    _image_rules(table, options, verdict, errors)
     _caption_rules(table, options, verdict)
     _origin_rules(table, options, verdict)
     cheap = verdict.keep()
@@ -133,15 +134,20 @@ def _errors(table: pa.Table) -> np.ndarray:
     return failed
 
 
-def _image_rules(table: pa.Table, options: SelectionOptions, verdict: Verdict) -> None:
+def _image_rules(table: pa.Table, options: SelectionOptions, verdict: Verdict, errors: np.ndarray) -> None:
+    def add(name: str, value: np.ndarray, passed: np.ndarray) -> None:
+        # A file that cannot be decoded is rejected as such: what it lacks says nothing about its sharpness.
+        verdict.add(name, ~passed & ~(errors & np.isnan(value)))
+
     if options.min_side_px > 0:
         side = judged_min_side_px(table, options.crop_to_subject)
-        verdict.add("min_side_px", ~(side >= options.min_side_px))
+        add("min_side_px", side, side >= options.min_side_px)
     if options.laplacian_variance > 0:
         value = numbers(table, "laplacian_variance")
-        verdict.add("laplacian_variance", ~(value >= exactly(options.laplacian_variance)))
+        add("laplacian_variance", value, value >= exactly(options.laplacian_variance))
     if options.color_shift < 1:
-        verdict.add("color_shift", ~(numbers(table, "color_shift") <= exactly(options.color_shift)))
+        value = numbers(table, "color_shift")
+        add("color_shift", value, value <= exactly(options.color_shift))
     if options.duplicate_exact or options.duplicate_near:
         kind = table.column("duplicate_kind")
         for name, active in (("exact", options.duplicate_exact), ("near", options.duplicate_near)):

@@ -20,6 +20,7 @@ CPU_RULES = {
     "laplacian_variance",
     "license",
     "min_side_px",
+    "source",
     "undecodable",
 }
 MODEL_RULES = {"clip_similarity", "foreground_ratio"}

@@ -115,6 +115,16 @@ def test_a_picture_without_a_subject_fails_the_ratio_and_is_no_error():
     assert reasons_of(change) == ["foreground_ratio"]
 
 
+def test_an_undecodable_file_is_only_that_where_it_has_no_scores():
+    change = {
+        "quality_error": "truncated",
+        "laplacian_variance": None,
+        "color_shift": None,
+        "caption_words": 2,
+    }
+    assert reasons_of(change) == ["undecodable", "caption_words_min"]
+
+
 def test_every_failed_rule_is_listed():
     assert reasons_of({"height_px": 10, "caption_words": 2, "caption_vague": True, "color_shift": 0.9}) == [
         "min_side_px",
