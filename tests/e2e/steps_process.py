@@ -8,6 +8,7 @@ stdin holds one JSON command a line, stdout one JSON answer a line:
 Returncodes are those of subprocess: -9 for a process that died by SIGKILL.
 """
 
+import importlib
 import json
 import os
 import signal
@@ -19,14 +20,6 @@ from typing import Any
 import pyarrow.parquet  # noqa: F401 - imported here so that no child has to
 import torch
 
-import components.encoding.step
-import components.evaluation.step
-import components.foreground.step
-import components.initialization.step
-import components.report.step
-import components.sampling.step
-import components.similarity.step
-import components.training.step  # noqa: F401
 from components.data.identity import code_version
 from components.data.manifest import sha256_hex
 from components.data.scores import ScoreCache
@@ -104,7 +97,9 @@ def main() -> None:
     torch.set_num_threads(1)
     PRESETS["tiny"] = TINY
     for step in step_summaries():
-        code_version(step)  # computed once, so that ids do not change when somebody edits a file meanwhile
+        # All code is read once, so that a session of tests is of one version although somebody edits a file.
+        importlib.import_module(f"components.{step}.step")
+        code_version(step)
     running: set[int] = set()
     print(json.dumps({"ready": True}), flush=True)
     for line in sys.stdin:

@@ -63,7 +63,7 @@ def test_clip_names_the_breeds_among_themselves_and_among_the_whole_table(clip: 
 
 @pytest.mark.slow
 def test_sam_finds_dogs_in_places_it_has_never_seen() -> None:
-    # The aim is .90; the shipped weights reach .867 in two places held out of training (.93 in the demo's own).
+    # The aim is .90; the shipped weights reach .867 in two places held out of training (.93 in the others).
     report = measure(unseen_specs(60, 1))
     assert report.box.mean() >= 0.85
     assert np.median(report.box) >= 0.90
