@@ -1,5 +1,6 @@
 """`dogflow demo`."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -33,7 +34,6 @@ def demo(
     The same command again computes nothing anew.
     """
     import json
-    import sys
 
     from rich.console import Console
 
@@ -67,7 +67,7 @@ def _photos(folder: Path, seed: int, clean_per_breed: int) -> Path:
         return folder
     from pipelines.demo.dataset import make_dataset
 
-    print(f"Drawing synthetic dogs into {folder}", flush=True)
+    print(f"Drawing synthetic dogs into {folder}", file=sys.stderr, flush=True)
     drawing = folder.with_name(folder.name + ".drawing")
     if drawing.exists():
         import shutil

@@ -127,7 +127,9 @@ class Process:
 
     def log(self) -> str:
         """What it has printed so far."""
-        return Path(self._chain["log"]).read_text(errors="replace")
+        path = Path(self._chain["log"])
+        # A process that has just been started has not opened it yet.
+        return path.read_text(errors="replace") if path.exists() else ""
 
 
 class Steps:
