@@ -76,7 +76,7 @@ def test_again_nothing_is_computed_and_everything_is_the_same(first, home):
         first["metrics"],
         first["planted"],
     )
-    logs = "\n".join(path.read_text() for path in (home / "runs" / again["run"]).rglob("*.log"))
+    logs = "\n".join(path.read_text() for path in (home / "runs" / again["run"]).rglob("log.txt"))
     assert "done before" in logs
     for line in logs.splitlines():
         assert "steps/s" not in line and "images/s" not in line, line
