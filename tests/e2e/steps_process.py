@@ -14,6 +14,7 @@ import os
 import signal
 import sys
 import traceback
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ import torch
 from components.data.identity import code_version
 from components.data.manifest import sha256_hex
 from components.data.scores import ScoreCache
+from components.evaluation import fidelity
 from components.foreground import sam_segmenter  # noqa: F401
 from components.model import clip, text  # noqa: F401
 from components.model.unet import PRESETS, NetworkConfig
@@ -96,6 +98,8 @@ def main() -> None:
     """Serve until stdin ends, then end the children that still run."""
     torch.set_num_threads(1)
     PRESETS["tiny"] = TINY
+    # Its least number of training steps takes longer than all other steps together.
+    fidelity.ClassifierOptions = partial(fidelity.ClassifierOptions, min_steps=3)
     for step in step_summaries():
         # All code is read once, so that a session of tests is of one version although somebody edits a file.
         importlib.import_module(f"components.{step}.step")
