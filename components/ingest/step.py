@@ -1,7 +1,6 @@
 """Bring photos and what is known about them into shards. Every file of the source becomes a row."""
 
 import hashlib
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -164,7 +163,10 @@ def _receipts(task: Task, folder: str) -> Iterator[Receipt]:
     entries = {entry.path: entry.size for entry in task.store.list(folder + "/")}
     for path in entries:
         if path.endswith(".json"):
-            receipt = Receipt.model_validate_json(task.store.read(path))
+            try:
+                receipt = Receipt.model_validate_json(task.store.read(path))
+            except ValueError:
+                continue  # damaged: its rows are written again, and it with them
             if receipt.row_fingerprints and entries.get(receipt.file.path) == receipt.file.bytes:
                 yield receipt
 
@@ -248,9 +250,9 @@ def _manifest(
         "breed_unknown": sum(bool(row.item.breed) and row.breed is None for row in rows),
         "reviewed": sum(row.item.reviewed for row in rows),
     }
-    counters.update(
-        {f"ignored_{name or 'no_suffix'}": count for name, count in Counter(source.ignored).items()}
-    )
+    # With these two, every file of the source is accounted for.
+    for kind, counted in (("ignored", source.ignored), ("sidecar", source.sidecars)):
+        counters.update({f"{kind}_{name}": count for name, count in sorted(counted.items())})
     manifest = DatasetManifest(
         name=options.name,
         id=derive_id(step="ingest", code_version=code_version("ingest"), rows=sorted(fingerprints)),

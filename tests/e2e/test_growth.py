@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from components.data.shards import read_table
+from components.data.shards import read_table, receipt_path
 from components.data.storage import open_store
 from pipelines.demo.dataset import make_dataset
 from pipelines.runners.bare import run_step
@@ -155,6 +155,21 @@ def test_growing_twice_reuses_the_shards_of_every_time(photos, tmp_path, curate)
     again, counts = curate(photos, uri)
     assert counts == dict.fromkeys(counts, 0)
     assert again["selection"] == first["selection"]
+
+
+def test_damaged_receipts_and_lost_files_are_made_again(photos, tmp_path, curate, check):
+    uri = (tmp_path / "root").as_uri()
+    first, _ = curate(photos, uri)
+    store = open_store(uri)
+    images = first["ingest"].groups["images"].shards
+    measured = first["quality"].groups["quality"].shards
+    store.write(receipt_path(images[1].path.rpartition("/")[0], images[1].key), b'{"file": {"ke')
+    store.write(images[2].path, store.read(images[2].path)[:100])
+    store.delete(measured[0].path)
+    again, counts = curate(photos, uri)
+    assert counts == {"captions": 0, "quality": measured[0].rows, "similarity": 0, "foreground": 0}
+    assert again == first
+    check.verify_root(uri)
 
 
 def shard_of(uri, dataset, name):
