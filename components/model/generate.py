@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from components.model.autoencoder import samples_to_pixels
+from components.model.cores import Cores
 from components.model.flow_model import FlowModel
 from components.model.guidance import Condition, guided_field
 from components.model.solvers import solve
@@ -67,13 +68,16 @@ def generate(
     nothing = Condition(
         null[None], torch.ones(1, len(null), dtype=torch.bool), torch.tensor([model.null_breed])
     ).to(device)
-    images, nfe = [], 0
-    for start in range(0, len(seeds), options.batch):
-        rows = slice(start, start + options.batch)
+
+    @torch.no_grad()  # which holds for one thread only
+    def draw(rows: slice) -> tuple[np.ndarray, int]:
         field = guided_field(model, wanted[rows].to(device), nothing, options.guidance)
         with torch.autocast(device.type, dtype=torch.bfloat16, enabled=options.precision == "bf16"):
             solution = solve(field, noise[rows].to(device), times, options.solver)
-        images.append(samples_to_pixels(solution.x).cpu().numpy())
-        nfe = solution.nfe
-    size = model.sample_shape[1:]
-    return Generated(np.concatenate(images) if images else np.empty((0, *size, 3), np.uint8), nfe)
+        return samples_to_pixels(solution.x).cpu().numpy(), solution.nfe
+
+    cores = Cores(device)
+    drawn = list(cores.map(draw, cores.parts(len(seeds), options.batch)))
+    if not drawn:
+        return Generated(np.empty((0, *model.sample_shape[1:], 3), np.uint8), 0)
+    return Generated(np.concatenate([images for images, _ in drawn]), drawn[0][1])
