@@ -20,6 +20,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "compile": ("pipelines.commands.compile", "Compile a pipeline to Kubeflow Pipelines YAML."),
     "step": ("pipelines.commands.step", "Run one step on a manifest, without KFP."),
     "runs": ("pipelines.commands.runs", "List runs, or show one."),
+    "lineage": (
+        "pipelines.lineage.cli",
+        "Where things come from, and what they went into.",
+    ),
     "weights": ("pipelines.weights.cli", "Model weights: list, pull, verify."),
     "store": ("pipelines.store.cli", "The embedded S3 server: up, down, status."),
     "bench": ("pipelines.bench.cli", "Measure the promised figures on this machine."),

@@ -13,9 +13,8 @@ from pipelines.runners import subprocess
 from pipelines.runners.view import View
 from pipelines.runs.record import RunRecord, Runs, TaskRecord, new_run_id, now
 from pipelines.store import server
+from pipelines.store.server import EMBEDDED_DATA_ROOT
 from pipelines.values import Values
-
-EMBEDDED_DATA_ROOT = f"s3://{server.BUCKET}/data"
 
 
 @dataclass(frozen=True)

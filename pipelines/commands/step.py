@@ -124,7 +124,7 @@ def _run(
     if data_root:
         root = data_root if "://" in data_root else str(Path(data_root).expanduser().absolute())
     else:
-        root = f"s3://{server.BUCKET}/data"
+        root = server.EMBEDDED_DATA_ROOT
         os.environ.update(server.environment(server.up(dogflow_home())))
     values = {
         option: typed_value(parameters[option], value) if isinstance(value, str) else value

@@ -107,9 +107,10 @@ def gc_command(
 
     from components.data.storage import open_store
     from pipelines.home import dogflow_home
-    from pipelines.launch import EMBEDDED_DATA_ROOT, embedded_environment
+    from pipelines.launch import embedded_environment
     from pipelines.runs.record import Runs
     from pipelines.store.garbage import delete, find_garbage
+    from pipelines.store.server import EMBEDDED_DATA_ROOT
 
     with _sentences():
         if not data_root:

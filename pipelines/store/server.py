@@ -19,6 +19,7 @@ from pipelines.store import ports
 from pipelines.store.credentials import Credentials, ensure_credentials, load_credentials, write_private
 
 BUCKET = "dogflow"
+EMBEDDED_DATA_ROOT = f"s3://{BUCKET}/data"
 REGION = "us-east-1"
 PROBE = ".dogflow/ready"
 READY_WAIT_S = 120.0  # a busy machine with much data; usually one second

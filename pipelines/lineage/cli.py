@@ -1,0 +1,94 @@
+"""`dogflow lineage`: where things come from and what they went into."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from pipelines.lineage.graph import Graph
+
+app = typer.Typer(
+    help="Where things come from, and what they went into.",
+    no_args_is_help=True,
+    add_completion=False,
+)
+
+DataRoot = Annotated[
+    str, typer.Option(help="Look here alone.", show_default="every data root that a run wrote to")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def open_graph(data_root: str = "") -> "Graph":
+    """The graph of this dogflow home, or of one data root with the runs that wrote to it."""
+    from dataclasses import replace
+
+    from pipelines.home import dogflow_home
+    from pipelines.lineage.graph import build
+    from pipelines.lineage.roots import open_roots
+    from pipelines.runs.record import Runs
+
+    records = list(Runs(dogflow_home()))
+    stores, problems = open_roots(dogflow_home(), records, data_root)
+    if data_root:
+        records = [record for record in records if record.data_root.rstrip("/") == data_root.rstrip("/")]
+    graph = build(stores, records)
+    return replace(graph, problems=(*problems, *graph.problems))
+
+
+@app.command("list")
+def list_command(
+    kind: Annotated[str, typer.Option(help="Only one kind: dataset, model, samples, run, ...")] = "",
+    data_root: DataRoot = "",
+    as_json: AsJson = False,
+) -> None:
+    """List everything that has a lineage: sources, datasets, models, samples, evaluations, reports, runs."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from pipelines.lineage.graph import KINDS, LineageError
+    from pipelines.lineage.plain import node_json
+    from pipelines.runs.record import to_json
+
+    if kind and kind not in KINDS:
+        raise LineageError(f"--kind {kind} is none of {', '.join(KINDS)}.")
+    graph = open_graph(data_root)
+    nodes = [node for node in graph.nodes.values() if not kind or node.kind == kind]
+    if as_json:
+        typer.echo(to_json([node_json(node) for node in nodes]))
+        return
+    table = Table(box=None, pad_edge=False)
+    for heading in ("id", "kind", "what", "runs", ""):
+        table.add_column(heading, no_wrap=True)
+    for node in nodes:
+        gone = "" if node.found else "gone"
+        table.add_row(node.id, node.kind, Text(node.label), str(len(node.made_by) or ""), gone)
+    Console().print(table)
+    warn(graph)
+
+
+def warn(graph: "Graph") -> None:
+    """Say on stderr what could not be read."""
+    for problem in graph.problems:
+        typer.echo(f"warning: {problem}", err=True)
+
+
+@app.command("export")
+def export_command(
+    format: Annotated[str, typer.Option(help="openlineage, json or dot.")] = "json",
+    output: Annotated[str, typer.Option("--output", "-o", help="File to write.", show_default="stdout")] = "",
+    data_root: DataRoot = "",
+) -> None:
+    """Write the whole graph: for other tools (openlineage), for scripts (json), for a drawing (dot)."""
+    from pathlib import Path
+
+    from pipelines.lineage.export import export
+
+    graph = open_graph(data_root)
+    text = export(graph, format)
+    if output:
+        Path(output).write_text(text, encoding="utf-8")
+    else:
+        typer.echo(text, nl=False)
+    warn(graph)
