@@ -76,14 +76,14 @@ def task_names(ir: Mapping[str, Any]) -> list[tuple[str, str]]:
     """
     found: list[tuple[str, str]] = []
     tasks: Mapping[str, Any] = ir["root"]["dag"]["tasks"]
-    for name in _in_order(tasks):
+    for name in in_order(tasks):
         component = ir["components"][tasks[name]["componentRef"]["name"]]
         if "dag" not in component:
             found.append((name, step_of(ir, component)))
             continue
         inner = component["dag"]["tasks"]
         for index in range(len(yaml.safe_load(tasks[name]["parameterIterator"]["items"]["raw"]))):
-            for task in _in_order(inner):
+            for task in in_order(inner):
                 child = ir["components"][inner[task]["componentRef"]["name"]]
                 found.append((f"{task}.{index}", step_of(ir, child)))
     return found
@@ -95,7 +95,7 @@ def step_of(ir: Mapping[str, Any], component: Mapping[str, Any]) -> str:
     return args[args.index("--function_to_execute") + 1]
 
 
-def _in_order(tasks: Mapping[str, Any]) -> list[str]:
+def in_order(tasks: Mapping[str, Any]) -> list[str]:
     """Task names such that each comes after those it depends on."""
     ordered: list[str] = []
     waiting = dict(tasks)

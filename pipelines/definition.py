@@ -85,6 +85,11 @@ class Pipeline:
         return (self.function.__doc__ or "").strip().partition("\n")[0]
 
     @property
+    def reference(self) -> str:
+        """`module:attribute`, under which it can be loaded again."""
+        return f"{self.function.__module__}:{self.function.__name__}"
+
+    @property
     def models(self) -> dict[str, type[StepOptions]]:
         """Option model by prefix."""
         return {use.prefix: use.model for use in self.uses}

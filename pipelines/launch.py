@@ -35,6 +35,7 @@ def plan(pipeline: Pipeline, values: Values, *, profile: str = "", partitions: i
     record = RunRecord(
         run_id=new_run_id(pipeline.name),
         pipeline=pipeline.name,
+        definition=pipeline.reference,
         runner=runner,
         started_at=now(),
         data_root=parameters[DATA_ROOT.name],

@@ -32,7 +32,7 @@ def list_runs(
 
     from pipelines.home import dogflow_home
     from pipelines.runners.view import duration
-    from pipelines.runs.record import Runs, to_json
+    from pipelines.runs.record import DONE, Runs, to_json
 
     found = list(islice(Runs(dogflow_home()), limit))
     if as_json:
@@ -46,7 +46,7 @@ def list_runs(
     for heading in ("run", "pipeline", "state", "time", "tasks"):
         table.add_column(heading, no_wrap=True)
     for record in found:
-        done = sum(task.state == "succeeded" for task in record.tasks)
+        done = sum(task.state in DONE for task in record.tasks)
         count = f"{done}/{len(record.tasks)}"
         table.add_row(record.run_id, record.pipeline, record.state, duration(record.seconds), count)
     Console().print(table)

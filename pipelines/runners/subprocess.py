@@ -19,7 +19,7 @@ from pipelines.runners.localise import localise
 from pipelines.runners.supervise import RUN_FOLDER, STOP_FILE
 from pipelines.runners.tracking import Tracker
 from pipelines.runners.view import View
-from pipelines.runs.record import RunRecord, Runs, now, this_process
+from pipelines.runs.record import DONE, RunRecord, Runs, now, this_process
 
 _POLL_S = 0.2
 
@@ -93,6 +93,7 @@ def _follow(work: _Work, tracker: Tracker, record: RunRecord, runs: Runs, view: 
 
 
 def _conclude(record: RunRecord, interrupted: bool, error: str) -> None:
+    complete = all(task.state in (*DONE, "skipped") for task in record.tasks)
     for task in record.tasks:
         if task.state == "pending":
             task.state = "skipped"
@@ -101,7 +102,6 @@ def _conclude(record: RunRecord, interrupted: bool, error: str) -> None:
         elif task.state == "running":
             task.state, task.error = "failed", "The process that watches it was killed."
     failed = [task for task in record.tasks if task.state == "failed"]
-    complete = all(task.state == "succeeded" for task in record.tasks)
     record.ended_at = now()
     record.state = "interrupted" if interrupted else "succeeded" if complete and not error else "failed"
     record.error = "; ".join(f"{task.name}: {task.error}" for task in failed) or error

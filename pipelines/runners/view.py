@@ -8,12 +8,13 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from pipelines.runs.record import RunRecord, TaskRecord
+from pipelines.runs.record import DONE, RunRecord, TaskRecord
 
 _STYLES = {
     "pending": "dim",
     "running": "cyan",
     "succeeded": "green",
+    "reused": "green dim",
     "failed": "bold red",
     "skipped": "dim",
     "interrupted": "yellow",
@@ -131,6 +132,6 @@ def _work(task: TaskRecord) -> str:
     rows = next(
         (int(a.metadata["count_rows"]) for a in task.outputs.values() if "count_rows" in a.metadata), 0
     )
-    if task.state == "succeeded" and rows and not task.progress:
+    if task.state in DONE and rows and not task.progress:
         return f"{rows:,} rows"
     return task.progress

@@ -14,7 +14,9 @@ from typing import Any, Literal
 import psutil
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-State = Literal["pending", "running", "succeeded", "failed", "skipped", "interrupted"]
+# "reused": taken over from the run it was rerun from. "skipped": not asked for, or what it needs failed.
+State = Literal["pending", "running", "succeeded", "reused", "failed", "skipped", "interrupted"]
+DONE: tuple[State, ...] = ("succeeded", "reused")
 FILE_NAME = "run.json"
 
 
@@ -33,7 +35,10 @@ class ArtifactRecord(BaseModel):
 
 
 class TaskRecord(BaseModel):
-    """One task. Times are ISO 8601 in UTC, "" before they are known; `log` is relative to the run folder."""
+    """One task. Times are ISO 8601 in UTC, "" before they are known; `log` is relative to the run folder.
+
+    `reused_from` is the run that did the work of a task in state "reused"; the log lies in that run's folder.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -49,17 +54,26 @@ class TaskRecord(BaseModel):
     log: str = ""
     progress: str = ""
     error: str = ""
+    reused_from: str = ""
 
     @property
     def seconds(self) -> float:
         """How long it took, or has taken up to now."""
         return _seconds(self.started_at, self.ended_at)
 
+    @property
+    def counters(self) -> dict[str, float]:
+        """What the step counted and measured, by name; {} before it is done."""
+        metrics = self.outputs.get("metrics")
+        return dict(metrics.metadata) if metrics is not None else {}
+
 
 class RunRecord(BaseModel):
     """One run of a pipeline. `options` are by prefix, `code_versions` by step, `parameters` by KFP name.
 
     `process` and `process_started` tell a run that is going on from one whose process was killed.
+    `definition` is the pipeline's `module:attribute`. A rerun names the run whose inputs it takes
+    (`parent_run`) and the task that was asked for (`rerun_of`).
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -67,7 +81,10 @@ class RunRecord(BaseModel):
     format: Literal[1] = 1
     run_id: str
     pipeline: str
+    definition: str = ""
     runner: str
+    parent_run: str = ""
+    rerun_of: str = ""
     state: State = "pending"
     started_at: str
     ended_at: str = ""
