@@ -11,7 +11,7 @@ from components.data.encoded import EncodedDataset, breed_positions
 from components.data.identity import code_version
 from components.data.manifest import DatasetManifest
 from components.data.options import identity_options
-from components.data.pictures import contact_sheet, pictures_from_parquet
+from components.data.pictures import contact_sheet, lineage_of, pictures_from_parquet
 from components.data.task import Task, step_id, stored
 from components.evaluation.fidelity import Fidelity, Labelled, fidelity
 from components.evaluation.options import EvaluationOptions
@@ -79,7 +79,7 @@ def run(
     copies = memorisation(features["drawn"], features["train"])
     counters = {**distances, **_counters(fidelities, copies, features, real, drawn)}
     folder = f"{samples.name}/evaluations/{manifest.id}"
-    nearest = _nearest(drawn, train, copies)
+    nearest = _nearest(drawn, train, copies, lineage_of(manifest))
     files = {
         "grid": samples.files["grid"],
         "nearest": write_file(task.store, folder, "nearest.png", nearest),
@@ -169,11 +169,12 @@ def _counters(
     }
 
 
-def _nearest(drawn: Labelled, train: Labelled, copies: Memorisation) -> bytes:
+def _nearest(drawn: Labelled, train: Labelled, copies: Memorisation, lineage: Mapping[str, str]) -> bytes:
     """PNG: the samples closest to a training photo, each left of that photo."""
     closest = np.argsort(copies.nearest_distance, kind="stable")[:NEAREST_SHOWN]
     pairs = [(drawn.images[i], train.images[copies.nearest_index[i]]) for i in closest]
-    return contact_sheet(np.stack([image for pair in pairs for image in pair]), columns=8)
+    images = np.stack([image for pair in pairs for image in pair])
+    return contact_sheet(images, columns=8, lineage=lineage)
 
 
 def _details(

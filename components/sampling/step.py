@@ -8,7 +8,7 @@ from components.data.encoded import EMPTY_TEXT_ID, EncodedDataset
 from components.data.identity import code_version
 from components.data.manifest import DatasetManifest
 from components.data.options import identity_options
-from components.data.pictures import contact_sheet, pictures_to_parquet
+from components.data.pictures import contact_sheet, lineage_of, pictures_to_parquet
 from components.data.progress import Progress
 from components.data.task import Task, step_id, stored
 from components.model.checkpoint import load_model, write_file
@@ -61,11 +61,12 @@ def run(
         "seed": [request.seed for request in requests],
     }
     folder = f"{model.name}/samples/{manifest.id}"
+    lineage = lineage_of(manifest)
+    pictures = pictures_to_parquet(images, columns, lineage)
+    grid = contact_sheet(images, min(options.per_breed, GRID_COLUMNS), lineage=lineage)
     files = {
-        "samples": write_file(task.store, folder, "samples.parquet", pictures_to_parquet(images, columns)),
-        "grid": write_file(
-            task.store, folder, "grid.png", contact_sheet(images, min(options.per_breed, GRID_COLUMNS))
-        ),
+        "samples": write_file(task.store, folder, "samples.parquet", pictures),
+        "grid": write_file(task.store, folder, "grid.png", grid),
     }
     counters: dict[str, int | float] = {"samples": len(images), "nfe": nfe}
     return manifest.model_copy(update={"files": files, "counters": counters}).save(task.store)

@@ -74,6 +74,40 @@ def warn(graph: "Graph") -> None:
         typer.echo(f"warning: {problem}", err=True)
 
 
+@app.command("trace")
+def trace_command(
+    what: Annotated[
+        str,
+        typer.Argument(
+            help="image_id or source_uri of a photo; id or URI of an artifact; id of a run; a file such as "
+            "grid.png. The beginning of an id is enough."
+        ),
+    ],
+    files: Annotated[bool, typer.Option("--files", help="Of an artifact: list its raw files too.")] = False,
+    data_root: DataRoot = "",
+    as_json: AsJson = False,
+) -> None:
+    """Where something comes from, back to the raw files, and what it went into."""
+    from dataclasses import asdict
+
+    from pipelines.lineage.graph import LineageError
+    from pipelines.lineage.photo import PhotoTrace
+    from pipelines.lineage.trace import raw_files, trace, trace_json
+    from pipelines.lineage.view import show_trace
+    from pipelines.runs.record import to_json
+
+    graph = open_graph(data_root)
+    traced = trace(graph, what)
+    if files and isinstance(traced, PhotoTrace):
+        raise LineageError(f"{what} is a photo: --files lists the raw files of an artifact.")
+    listed = list(raw_files(graph, traced.node.id)) if files and not isinstance(traced, PhotoTrace) else []
+    if as_json:
+        plain = trace_json(traced)
+        typer.echo(to_json({**plain, "files": [asdict(file) for file in listed]} if files else plain))
+        return
+    show_trace(traced, listed)
+
+
 @app.command("export")
 def export_command(
     format: Annotated[str, typer.Option(help="openlineage, json or dot.")] = "json",

@@ -91,12 +91,15 @@ class Edge:
 
 @dataclass(frozen=True)
 class Graph:
-    """Nodes by id, what is made before what is made from it; runs come last. `problems` are sentences."""
+    """Nodes by id, what is made before what is made from it; runs come last.
+
+    problems: sentences about what was left out. manifests: by id, for nodes whose manifest was read.
+    """
 
     nodes: Mapping[str, Node]
     edges: tuple[Edge, ...]
     problems: tuple[str, ...] = ()
-    stores: Mapping[str, Store] = field(default_factory=dict)  # by URI of the data root
+    manifests: Mapping[str, Found] = field(default_factory=dict)
 
     @cached_property
     def _parents(self) -> Mapping[str, list[str]]:
@@ -162,9 +165,9 @@ def build(
             making.add_manifest(item)
     for record in sorted(records, key=lambda record: (record.started_at, record.run_id)):
         making.add_run(record)
-    for manifest in list(making.manifests.values()):
-        making.add_history(manifest)
-    return making.graph({store.uri: store for store in stores})
+    for item in making.manifests.values():
+        making.add_history(item.manifest)
+    return making.graph()
 
 
 class _Making:
@@ -173,7 +176,7 @@ class _Making:
     def __init__(self) -> None:
         self.nodes: dict[str, Node] = {}
         self.parents: dict[str, list[str]] = {}
-        self.manifests: dict[str, Manifest] = {}
+        self.manifests: dict[str, Found] = {}
         self.runs: list[Node] = []
         self.made: dict[str, list[str]] = defaultdict(list)
         self.used: dict[str, list[str]] = defaultdict(list)
@@ -192,7 +195,7 @@ class _Making:
             self.nodes[manifest.id] = replace(known, uris=(*known.uris, found.uri))
             return
         files = manifest.files if isinstance(manifest, FilesManifest) else {}
-        self.manifests[manifest.id] = manifest
+        self.manifests[manifest.id] = found
         self.parents[manifest.id] = list(dict.fromkeys(manifest.parents))
         self.nodes[manifest.id] = Node(
             id=manifest.id,
@@ -304,7 +307,7 @@ class _Making:
         self.parents[record.id] = []
         return True
 
-    def graph(self, stores: Mapping[str, Store]) -> Graph:
+    def graph(self) -> Graph:
         for parent in [parent for parents in self.parents.values() for parent in parents]:
             if parent not in self.nodes:
                 self.nodes[parent] = Node(id=parent, kind=UNKNOWN, name="", found=False)
@@ -322,7 +325,7 @@ class _Making:
             *(Edge(id, MADE_BY, f"{RUN}:{run}") for id, node in nodes.items() for run in node.made_by),
             *(Edge(f"{RUN}:{run}", USED, id) for id, node in nodes.items() for run in node.used_by),
         ]
-        return Graph(nodes, tuple(edges), tuple(self.problems), stores)
+        return Graph(nodes, tuple(edges), tuple(self.problems), self.manifests)
 
     def _add_source(self, dataset: Node) -> None:
         id = f"{SOURCE}:{dataset.id}"
