@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from components.data.artifacts import EvaluationManifest, SamplesManifest
+from components.data.artifacts import EvaluationManifest, SamplesManifest, fetch_file, store_file
 from components.data.encoded import EncodedDataset, breed_positions
 from components.data.identity import code_version
 from components.data.manifest import DatasetManifest
@@ -20,7 +20,6 @@ from components.metrics.extractors import Extractor, load_extractor
 from components.metrics.floor import split_half_floor
 from components.metrics.frechet import FeatureIdentity, FeatureStatistics, frechet_distance
 from components.metrics.kid import kid
-from components.model.checkpoint import read_file, write_file
 from components.model.published import CLIP
 from components.model.weights import resolve
 
@@ -82,7 +81,7 @@ def run(
     nearest = _nearest(drawn, train, copies, lineage_of(manifest))
     files = {
         "grid": samples.files["grid"],
-        "nearest": write_file(task.store, folder, "nearest.png", nearest),
+        "nearest": store_file(task.store, folder, "nearest.png", nearest),
     }
     return manifest.model_copy(
         update={
@@ -111,7 +110,7 @@ def _with_breed(part: Labelled, breeds: list[str]) -> Labelled:
 
 
 def _drawn(task: Task, samples: SamplesManifest, breeds: list[str]) -> Labelled:
-    images, table = pictures_from_parquet(read_file(task.store, samples.files["samples"]))
+    images, table = pictures_from_parquet(fetch_file(task.store, samples.files["samples"]))
     return Labelled(images, breed_positions(table.column("breed").to_pylist(), breeds))
 
 

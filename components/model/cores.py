@@ -15,9 +15,9 @@ ResultT = TypeVar("ResultT")
 class Cores:
     """`map` over parts of a batch, in order: one thread a core on a CPU, one part after the other elsewhere.
 
-    torch's own threads share each small operation and wait for one another some thousand times a step. On a
-    shared machine that waiting costs more than it brings, asleep (twice the time, measured on 2 cores) as well
-    as spinning (ten times the time beside a second process). Whole parts need no waiting.
+    torch's own threads share each small operation and wait for one another some thousand times a step. That
+    waiting costs more than the sharing brings, asleep (twice the time, measured on 2 cores) as well as
+    spinning (ten times the time beside a second process). Whole parts need no waiting.
     """
 
     def __init__(self, device: torch.device) -> None:

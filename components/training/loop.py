@@ -10,9 +10,16 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from components.data.checkpoints import Checkpoints
 from components.data.killpoints import killpoint
 from components.model.autoencoder import pixels_to_samples
-from components.model.checkpoint import Checkpoints, load_weights, state_to_bytes, tensors_to_bytes
+from components.model.checkpoint import (
+    load_weights,
+    state_from_bytes,
+    state_to_bytes,
+    tensors_from_bytes,
+    tensors_to_bytes,
+)
 from components.model.cores import Cores
 from components.model.ema import Ema
 from components.model.flow_model import FlowModel
@@ -259,15 +266,15 @@ class Trainer:
                 f"the checkpoint of step {checkpoint.step} is of {checkpoint.about}, this run is "
                 f"{self._about()}. Use another checkpoint folder, or delete that one"
             )
-        load_weights(self.model, checkpoint.tensors("network.safetensors"), "network.safetensors")
-        state = checkpoint.state("state.pt")
+        files = checkpoint.files
+        load_weights(self.model, tensors_from_bytes(files["network.safetensors"]), "network.safetensors")
+        state = state_from_bytes(files["state.pt"])
         self.optimizer.load_state_dict(state["optimizer"])
-        self.ema.load_state_dict(
-            {"updates": state["ema_updates"], "shadow": checkpoint.tensors("ema.safetensors")}
-        )
+        shadow = tensors_from_bytes(files["ema.safetensors"])
+        self.ema.load_state_dict({"updates": state["ema_updates"], "shadow": shadow})
         self.bins.load_state_dict(state["bins"])
         self.moments = state["moments"]
-        self.log = checkpoint.files.get(LOG, b"")
+        self.log = files.get(LOG, b"")
         self.progress = Progress(
             **{**state["progress"], "position": Position(*state["progress"]["position"])}
         )

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import torch
 
+from components.data.checkpoints import Checkpoints
 from components.data.storage import open_store
-from components.model.checkpoint import Checkpoints
 from components.training.draws import Dropout
 from components.training.logbook import Logbook, read_records
 from components.training.loop import NonFiniteError, ResumeError, Trainer
@@ -210,20 +210,18 @@ def test_sampling_in_between_changes_no_loss(new_model, new_rows):
     assert losses(True) == losses(False)
 
 
-def poisoned(model, calls):
-    """Makes the network return NaN in the given forward calls (1-based)."""
-    counter = {"n": 0}
+def poisoned(trainer, steps):
+    """Makes the network return NaN in the given steps (1-based)."""
 
     def hook(module, args, output):
-        counter["n"] += 1
-        return output * float("nan") if counter["n"] in calls else output
+        return output * float("nan") if trainer.progress.step + 1 in steps else output
 
-    model.network.register_forward_hook(hook)
+    trainer.model.network.register_forward_hook(hook)
+    return trainer
 
 
 def test_a_step_that_is_not_finite_is_skipped_and_counted(model, rows):
-    poisoned(model, {3})
-    trainer = Trainer(model, rows, stage(0), replace(QUICK, steps=6))
+    trainer = poisoned(Trainer(model, rows, stage(0), replace(QUICK, steps=6)), {3})
     reports, bits = [], []
 
     def on_step(report):
@@ -238,9 +236,9 @@ def test_a_step_that_is_not_finite_is_skipped_and_counted(model, rows):
 
 
 def test_persistent_bad_steps_end_the_run_with_the_reason(model, rows):
-    poisoned(model, set(range(4, 99)))
+    trainer = Trainer(model, rows, stage(0), replace(QUICK, steps=30, max_bad_steps=2))
     with pytest.raises(NonFiniteError, match="3 steps in a row"):
-        Trainer(model, rows, stage(0), replace(QUICK, steps=30, max_bad_steps=2)).run()
+        poisoned(trainer, set(range(4, 99))).run()
 
 
 def test_log_has_the_loss_by_time_beside_the_floor(tmp_path, model, rows):

@@ -1,0 +1,113 @@
+"""From a model and an encoded dataset to the files of the trained model."""
+
+import math
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from components.data.artifacts import ModelManifest, StoredFile, store_file
+from components.data.checkpoints import Checkpoints
+from components.data.encoded import EncodedDataset
+from components.data.manifest import DatasetManifest
+from components.data.progress import Progress
+from components.data.task import Task
+from components.model.checkpoint import load_model, save_weights
+from components.model.device import pick_device
+from components.model.timesteps import Density
+from components.training.draws import Dropout
+from components.training.logbook import Logbook
+from components.training.loop import Trainer
+from components.training.options import TrainingOptions
+from components.training.rows import EncodedRows
+from components.training.run_state import LoopOptions, StepReport, TrainingResult
+from components.training.stages import Stage, stage
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What training adds to a model's manifest."""
+
+    files: dict[str, StoredFile]
+    counters: dict[str, int | float]
+    details: dict[str, Any]
+
+
+def fit(
+    task: Task,
+    dataset: DatasetManifest,
+    model: ModelManifest,
+    options: TrainingOptions,
+    model_id: str,
+    checkpoints: Checkpoints,
+) -> Fitted:
+    """Train to the last step and store weights and log; `model_id` names the result's folder."""
+    chosen = stage(options.stage)
+    breeds = list(model.details["breeds"])
+    rows = EncodedRows(EncodedDataset(task.store, dataset), chosen.text, breeds)
+    network = load_model(task.store, model).to(pick_device(options.device))
+    trainer = Trainer(network, rows, chosen, _loop_options(options), checkpoints)
+    logbook = Logbook(_log_folder(model_id), trainer.progress.step, trainer.log)
+    try:
+        result = trainer.run(logbook, _reporter(chosen, options, trainer.progress.step))
+    finally:
+        logbook.close()
+    folder = f"{model.name}/models/{model_id}"
+    network.to("cpu")
+    files = save_weights(task.store, folder, network, trainer.ema)
+    files["log"] = store_file(task.store, folder, "training.jsonl", logbook.path.read_bytes())
+    details = {**model.details, "description": network.describe(), "breeds": breeds, "stage": options.stage}
+    return Fitted(files, _counters(result, rows), details)
+
+
+def _loop_options(options: TrainingOptions) -> LoopOptions:
+    return LoopOptions(
+        steps=options.steps,
+        batch=options.batch,
+        micro_batch=options.micro_batch,
+        learning_rate=options.learning_rate,
+        final_lr_share=options.final_lr_share,
+        warmup=options.warmup,
+        weight_decay=options.weight_decay,
+        clip=options.clip,
+        ema_decay=options.ema_decay,
+        flips=options.flips,
+        density=Density(options.density, options.density_mean, options.density_std, options.shift),
+        dropout=Dropout(options.drop_both, options.drop_caption, options.drop_breed),
+        precision=options.precision,
+        seed=options.seed,
+        max_bad_steps=options.max_bad_steps,
+        log_every=options.log_every,
+        checkpoint_every=options.checkpoint_every,
+    )
+
+
+def _log_folder(model_id: str) -> Path:
+    """Where TensorBoard can watch: under the project's home if there is one."""
+    home = os.environ.get("DOGFLOW_HOME")
+    return Path(home or tempfile.mkdtemp(prefix="dogflow-")) / "logs" / model_id
+
+
+def _reporter(chosen: Stage, options: TrainingOptions, done: int) -> Any:
+    progress = Progress(f"training stage {chosen.number} ({chosen.name})", options.steps, "steps")
+    progress.skip(done)
+
+    def report(step: StepReport) -> None:
+        progress.add(1, f"loss {step.loss:.4f}, {step.images_per_s:.0f} images/s")
+
+    return report
+
+
+def _counters(result: TrainingResult, rows: EncodedRows) -> dict[str, int | float]:
+    counters: dict[str, int | float] = {
+        "rows": len(rows),
+        "steps": result.steps,
+        "epochs": result.epochs,
+        "loss": result.loss,
+        "skipped_steps": result.skipped_steps,
+        "images_per_s": result.images_per_s,
+        "seconds": result.seconds,
+    }
+    # JSON has no NaN, which the loss is when every step of the last log window was skipped.
+    return {name: value for name, value in counters.items() if math.isfinite(value)}
