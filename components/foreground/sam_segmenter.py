@@ -19,6 +19,7 @@ from segment_anything.utils.transforms import ResizeLongestSide
 from components.foreground.grid import union_of_subjects
 from components.foreground.prompts import BoxPrompt, GridPrompt, PointPrompt, Prompt
 from components.foreground.segmenter import Mask
+from components.model.cores import Cores
 from components.model.device import dtype_name, pick_device, pick_dtype, precision
 from components.model.published import SAM
 from components.model.sam import load_sam
@@ -39,8 +40,8 @@ class _Frame:
 class SamSegmenter:
     """A Segmenter of a SAM network. Safe to call from many threads.
 
-    encoder_batch: pictures that go through the encoder together; it changes speed and memory, not the masks
-    (beyond rounding).
+    encoder_batch: pictures in the encoder at a time, on all cores together; it changes speed and memory, not
+    the masks (beyond rounding).
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class SamSegmenter:
         self.dtype = pick_dtype(dtype, self.device)
         self.network = network.to(self.device).eval()
         self.encoder_batch = max(1, encoder_batch)
+        self._cores = Cores(self.device)
         self._resize = ResizeLongestSide(network.image_encoder.img_size)
         self._identity = dict(identity or {})
 
@@ -77,16 +79,20 @@ class SamSegmenter:
             raise ValueError(f"{len(images)} pictures and {len(prompts)} lists of prompts do not pair up.")
         for index, image in enumerate(images):
             self._check(index, image)
+        parts = self._cores.parts(len(images), self.encoder_batch)
+        found = self._cores.map(lambda part: self._segment(images[part], prompts[part]), parts)
+        return [masks for answers in found for masks in answers]
+
+    @torch.inference_mode()
+    def _segment(self, images: Sequence[np.ndarray], prompts: Sequence[Sequence[Prompt]]) -> list[list[Mask]]:
+        """`segment` of pictures that go through the encoder together."""
+        inputs = [self._input(image) for image in images]
+        embeddings = self._encode(inputs)
         answers = []
-        with torch.inference_mode():
-            for start in range(0, len(images), self.encoder_batch):
-                chunk = images[start : start + self.encoder_batch]
-                inputs = [self._input(image) for image in chunk]
-                embeddings = self._encode(inputs)
-                for offset, (image, pixels) in enumerate(zip(chunk, inputs, strict=True)):
-                    frame = _Frame(image.shape[:2], (pixels.shape[-2], pixels.shape[-1]))
-                    embedding = embeddings[offset : offset + 1]
-                    answers.append([self._answer(embedding, frame, p) for p in prompts[start + offset]])
+        for index, (image, pixels) in enumerate(zip(images, inputs, strict=True)):
+            frame = _Frame(image.shape[:2], (pixels.shape[-2], pixels.shape[-1]))
+            embedding = embeddings[index : index + 1]
+            answers.append([self._answer(embedding, frame, prompt) for prompt in prompts[index]])
         return answers
 
     def _check(self, index: int, image: np.ndarray) -> None:

@@ -67,6 +67,26 @@ def store(
     _finish(bench_store(megabytes=megabytes, small=small, rounds=rounds), as_json)
 
 
+@app.command()
+def model(
+    run: Annotated[str, typer.Option(help="Run of dog-breed whose datasets and options are used.")] = "latest",
+    seeds: Annotated[int, typer.Option(min=1, help="Trainings, with seeds 0, 1, ...")] = 3,
+    as_json: Json = False,
+) -> None:
+    """Breed accuracy and distances after each stage, over seeds, beside a control; minutes a seed."""
+    import os
+
+    from pipelines.bench.model import bench_model
+    from pipelines.home import dogflow_home
+    from pipelines.launch import embedded_environment
+    from pipelines.runs.record import Runs
+
+    record = Runs(dogflow_home()).load(run)
+    if record.embedded_store:
+        os.environ.update(embedded_environment(dogflow_home()))
+    _finish(bench_model(record, range(seeds)), as_json)
+
+
 def _finish(report: "Report", as_json: bool) -> None:
     """Print; a missed target is told, not an error: a busy machine is no fault of the code."""
     import os

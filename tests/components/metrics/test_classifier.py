@@ -1,3 +1,4 @@
+import cv2
 import numpy as np
 import pytest
 import torch
@@ -32,6 +33,16 @@ def test_it_learns_shapes_and_equal_seeds_give_equal_classifiers():
     assert breed_accuracy(first.predict(fresh), wanted, 3).top1 > 0.95
     assert np.array_equal(first.probabilities(fresh), again.probabilities(fresh))
     assert not np.array_equal(first.probabilities(fresh), other.probabilities(fresh))
+
+
+def test_soft_and_grainy_pictures_are_judged_like_sharp_ones():
+    rng = np.random.default_rng(3)
+    model = train_classifier(*stripes(rng, 60), 3, seed=0, options=QUICK)
+    fresh, wanted = stripes(rng, 40)
+    soft = np.stack([cv2.blur(image, (3, 3), borderType=cv2.BORDER_REPLICATE) for image in fresh])
+    grainy = np.clip(fresh + rng.normal(0, 12, fresh.shape), 0, 255).astype(np.uint8)
+    for pictures in (soft, grainy):
+        assert breed_accuracy(model.predict(pictures), wanted, 3).top1 > 0.9
 
 
 def test_images_of_another_size_are_resized():
