@@ -69,7 +69,7 @@ def store(
 
 @app.command()
 def model(
-    run: Annotated[str, typer.Option(help="Run of dog-breed whose datasets and options are used.")] = "latest",
+    run: Annotated[str, typer.Option(help="Run of dog-breed: its datasets and options.")] = "latest",
     seeds: Annotated[int, typer.Option(min=1, help="Trainings, with seeds 0, 1, ...")] = 3,
     as_json: Json = False,
 ) -> None:
