@@ -19,6 +19,7 @@ def training(
     final_lr_share: float = 1.0,
     warmup: int = 500,
     weight_decay: float = 0.01,
+    beta2: float = 0.999,
     clip: float = 0.5,
     ema_decay: float = 0.999,
     density: str = "logit_normal",
@@ -53,6 +54,7 @@ def training(
         final_lr_share: Share of the learning rate left at the last step.
         warmup: Optimizer steps until the full learning rate.
         weight_decay: AdamW weight decay.
+        beta2: AdamW's decay of squared gradients; lower for short runs.
         clip: Gradient norm is clipped to this (0: not).
         ema_decay: Decay of the averaged weights.
         density: How often each noise level is trained.

@@ -70,6 +70,7 @@ def _loop_options(options: TrainingOptions) -> LoopOptions:
         final_lr_share=options.final_lr_share,
         warmup=options.warmup,
         weight_decay=options.weight_decay,
+        beta2=options.beta2,
         clip=options.clip,
         ema_decay=options.ema_decay,
         flips=options.flips,

@@ -67,7 +67,8 @@ class Trainer:
         self.order = Order(rows.tiers, stage, options.batch, options.seed)
         groups = parameter_groups(model, stage, options.weight_decay)
         # One kernel for all weights: a fifth of a small network's step went into the loop over them.
-        self.optimizer = torch.optim.AdamW(groups, lr=options.learning_rate, fused=True)
+        betas = (0.9, options.beta2)
+        self.optimizer = torch.optim.AdamW(groups, lr=options.learning_rate, betas=betas, fused=True)
         self.ema = Ema(model, options.ema_decay)
         self.bins = LossByTime()
         self.progress = Progress()

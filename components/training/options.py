@@ -16,6 +16,7 @@ class TrainingOptions(StepOptions):
     final_lr_share: float = option(1.0, "share of the learning rate left at the last step", ge=0, le=1)
     warmup: int = option(500, "optimizer steps until the full learning rate", ge=0)
     weight_decay: float = option(0.01, "AdamW weight decay", ge=0)
+    beta2: float = option(0.999, "AdamW's decay of squared gradients; lower for short runs", gt=0, lt=1)
     clip: float = option(0.5, "gradient norm is clipped to this (0: not)", ge=0)
     ema_decay: float = option(0.999, "decay of the averaged weights", ge=0, lt=1)
     density: Literal["uniform", "logit_normal"] = option(

@@ -14,8 +14,8 @@ class LoopOptions:
     """One stage of training. `batch` is rows per optimizer step; `micro_batch` only limits memory.
 
     precision: "fp32" or "bf16" (autocast; weights, optimizer and EMA stay float32). final_lr_share: what is
-    left of the learning rate at the last step. clip: gradient norm, 0 for none. max_bad_steps: how many steps
-    in a row may be skipped as not finite before the run stops.
+    left of the learning rate at the last step. beta2: AdamW's decay of squared gradients. clip: gradient
+    norm, 0 for none. max_bad_steps: how many steps in a row may be skipped as not finite before the run stops.
     """
 
     steps: int = 300
@@ -25,6 +25,7 @@ class LoopOptions:
     final_lr_share: float = 1.0
     warmup: int = 20
     weight_decay: float = 0.01
+    beta2: float = 0.999
     clip: float = 0.5
     ema_decay: float = 0.999
     flips: bool = True
