@@ -15,7 +15,8 @@ class LoopOptions:
 
     precision: "fp32" or "bf16" (autocast; weights, optimizer and EMA stay float32). final_lr_share: what is
     left of the learning rate at the last step. beta2: AdamW's decay of squared gradients. clip: gradient
-    norm, 0 for none. max_bad_steps: how many steps in a row may be skipped as not finite before the run stops.
+    norm, 0 for none. max_bad_steps: how many steps in a row may be skipped as not finite before the run
+    stops.
     """
 
     steps: int = 300
