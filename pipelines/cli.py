@@ -19,6 +19,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("pipelines.commands.run", "Run a pipeline on your photos."),
     "compile": ("pipelines.commands.compile", "Compile a pipeline to Kubeflow Pipelines YAML."),
     "step": ("pipelines.commands.step", "Run one step on a manifest, without KFP."),
+    "rerun": ("pipelines.commands.rerun", "Run a task of an earlier run again, with that run's inputs."),
+    "diff": (
+        "pipelines.commands.diff",
+        "What differs between two runs, and which photos came and went.",
+    ),
     "runs": ("pipelines.commands.runs", "List runs, or show one."),
     "lineage": (
         "pipelines.lineage.cli",

@@ -1,8 +1,13 @@
 """`dogflow runs`."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pipelines.runs.record import RunRecord
 
 app = typer.Typer(invoke_without_command=True, add_completion=False)
 
@@ -57,7 +62,7 @@ def show(
     run_id: Annotated[str, typer.Argument(help="A run's id, its beginning, or latest.")] = "latest",
     as_json: _Json = False,
 ) -> None:
-    """Show one run: tasks, changed options, errors, logs."""
+    """Show one run: tasks, errors, the last lines of failed tasks' logs, and how to go on."""
     from rich.console import Console
 
     from pipelines.home import dogflow_home
@@ -72,6 +77,30 @@ def show(
     console = Console()
     console.print(run_table(record))
     console.print(f"\n{record.state} in {duration(record.seconds)}, data in {record.data_root}", markup=False)
-    console.print(f"Logs and artifacts: {runs_here.folder_of(record.run_id)}", markup=False, soft_wrap=True)
-    if record.error:
-        console.print(f"error: {record.error}", markup=False, soft_wrap=True)
+    if record.parent_run:
+        console.print(f"Rerun of {record.rerun_of} of {record.parent_run}", markup=False, soft_wrap=True)
+    folder = runs_here.folder_of(record.run_id)
+    console.print(f"Logs and artifacts: {folder}", markup=False, soft_wrap=True)
+    for line in how_it_ended(record, folder):
+        console.print(line, markup=False, soft_wrap=True)
+
+
+def how_it_ended(record: "RunRecord", folder: "Path") -> list[str]:
+    """Lines for a run that did not succeed: errors, ends of logs, and the command that goes on."""
+    from pipelines.runners.tasklog import last_lines
+
+    lines = []
+    stopped = [task for task in record.tasks if task.state in ("failed", "interrupted")]
+    for task in stopped:
+        if task.log and (end := last_lines(folder / task.log)):
+            lines += [f"\nThe last lines of {folder / task.log}:", *(f"  {line}" for line in end)]
+        if task.error:
+            lines.append(f"error: {task.name}: {task.error}")
+    if record.error and not any(task.error for task in stopped):
+        lines.append(f"error: {record.error}")
+    if stopped:
+        again = f"dogflow rerun {record.run_id} {stopped[0].name} --downstream"
+        lines.append(f"Go on with `{again}` (-p step.option=value changes an option): what is done stays.")
+    elif record.state in ("failed", "interrupted"):
+        lines.append("Go on with the same command: what is done is not done again.")
+    return lines

@@ -34,6 +34,12 @@ def open_roots(
     return stores, problems
 
 
+def open_root(home: Path, record: RunRecord) -> Store:
+    """The data root of one run. Starts the embedded server of `home` where the run used it."""
+    uri = record.data_root.rstrip("/")
+    return _embedded(home, uri) if record.embedded_store else open_store(uri)
+
+
 def _embedded(home: Path, uri: str) -> Store:
     """A root in the embedded store, whatever S3 the environment names."""
     info = server.up(home)

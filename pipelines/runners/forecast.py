@@ -1,5 +1,7 @@
 """What running a task again may cost, from what it took before."""
 
+import json
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,8 +28,14 @@ class Cost:
     basis: str
 
 
-def forecast(store: Store, earlier: RunRecord, unit: Unit, options: dict[str, Any]) -> Cost:
-    """The cost of running `unit` with `options`, if all that it did in the run `earlier` were done again."""
+def forecast(
+    store: Store, earlier: RunRecord, unit: Unit, options: dict[str, Any], rerun_steps: Collection[str]
+) -> Cost:
+    """The cost of running `unit` with `options`, if all that it did in the run `earlier` were done again.
+
+    Of a step with a score cache, the pictures that the cache lacks: at most so many where a column of the
+    scope comes from one of the `rerun_steps`, whose values may become others.
+    """
     tasks = [task for task in earlier.tasks if task.name in unit.tasks and task.state in DONE]
     if len(tasks) < len(unit.tasks):
         return Cost(None, None, f"it was not done in {earlier.run_id}")
@@ -35,7 +43,7 @@ def forecast(store: Store, earlier: RunRecord, unit: Unit, options: dict[str, An
     timing = _timing(store, earlier, str(metadata.get("data_uri", "")))
     taken_s = sum(task.seconds for task in tasks)
     if unit.step in _CACHED:
-        scored = _scores_left(store, earlier, unit, options, metadata, timing)
+        scored = _scores_left(store, earlier, unit, options, metadata, timing, rerun_steps)
         if scored is not None:
             return scored
     seconds = max(taken_s, timing.seconds if timing else 0.0)
@@ -69,9 +77,10 @@ def _scores_left(
     options: dict[str, Any],
     metadata: dict[str, Any],
     timing: Timing | None,
+    rerun_steps: Collection[str],
 ) -> Cost | None:
     """Rows inside the scope that the score cache does not hold; None when the earlier data is not there."""
-    from components.data.schema import arrow_schema
+    from components.data.schema import COLUMNS, arrow_schema
     from components.data.scope import scope_columns, scope_rules, skipped_by
     from components.data.scores import ScoreCache
     from components.data.shards import read_table
@@ -81,6 +90,10 @@ def _scores_left(
         rules = scope_rules(
             {name[len("scope_") :]: value for name, value in options.items() if name.startswith("scope_")}
         )
+        open_rules = [
+            rule for rule in rules if any(COLUMNS[column].step in rerun_steps for column in rule.columns)
+        ]
+        rules = [rule for rule in rules if rule not in open_rules]
         table = read_table(store, dataset, list(dict.fromkeys(["image_id", *scope_columns(rules)])))
     except (NotFound, ManifestError, ValidationError):
         return None
@@ -90,15 +103,19 @@ def _scores_left(
         if rule is None
     }
     per_row_s = _seconds_per_row(earlier, unit, timing, len(wanted))
+    at_most = "at most " if open_rules else ""
     if _other_scores(unit, options, metadata):
-        rows, basis = len(wanted), "every picture inside the scope, at the rate of before"
+        rows, which = len(wanted), "the pictures inside the scope"
     else:
         policy = dataset.groups[unit.step].policy
         key = _CACHED[unit.step]
         cache = ScoreCache(store, unit.step, {"image": policy[key]} if key else policy, arrow_schema([]))
         rows = sum(image_id not in cache for image_id in wanted)
-        basis = "the pictures inside the scope that were never scored, at the rate of before"
-    return Cost(round(rows * per_row_s, 1), rows, basis)
+        which = "those inside the scope that were never scored"
+    # What a task takes beside its step: the start of its process.
+    starts_s = sum(earlier.task(name).seconds for name in unit.tasks) - float(metadata.get("duration_s", 0))
+    seconds = round(max(0.0, starts_s) + rows * per_row_s, 1)
+    return Cost(seconds, rows, f"{at_most}{which}, at the rate of before")
 
 
 def _seconds_per_row(earlier: RunRecord, unit: Unit, timing: Timing | None, rows: int) -> float:
@@ -110,8 +127,6 @@ def _seconds_per_row(earlier: RunRecord, unit: Unit, timing: Timing | None, rows
 
 def _other_scores(unit: Unit, options: dict[str, Any], metadata: dict[str, Any]) -> bool:
     """Whether an option that is part of the scores' policy has changed: any but the scope and the breeds."""
-    import json
-
     return any(
         json.loads(value) != options[name]
         for key, value in metadata.items()

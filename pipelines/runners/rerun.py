@@ -6,7 +6,6 @@ have become other ones are left out ("skipped"). Ids are derived as ever, so a r
 with the same options would make.
 """
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -15,13 +14,14 @@ from typing import Any
 import yaml
 
 from components.data.manifest import Manifest, ManifestError
-from components.data.storage import NotFound, Store, open_store
+from components.data.storage import NotFound, Store
 from components.data.task import artifact_content, load_manifest
 from pipelines.backfill import widened
 from pipelines.compile import load
 from pipelines.definition import Pipeline
-from pipelines.launch import Plan, embedded_environment, launch
+from pipelines.launch import Plan, launch
 from pipelines.launch import plan as plan_run
+from pipelines.lineage.roots import open_root
 from pipelines.parameters import DATA_ROOT, find_parameter, nearest
 from pipelines.runners.excerpt import excerpt, taken_from_outside
 from pipelines.runners.forecast import Cost, forecast, path_in_root
@@ -93,9 +93,8 @@ def plan(
     split one); with `downstream` all that depends on it too; with `until` (a task) those on the paths to
     that one.
     `backfill` widens score scopes to what the selections need, which runs the scoring steps before the task.
-    An embedded store is brought up, since the inputs are read and checked; its address is set in this
-    process's environment. Raises RunError or RerunError (unknown run, task, no result to start from, inputs
-    that are gone), OptionError (unknown or impossible options).
+    An embedded store is brought up, since the inputs are read and checked. Raises RunError or RerunError
+    (unknown run or task, no result to start from, inputs that are gone), OptionError (wrong options).
     """
     if downstream and until:
         raise RerunError("--downstream runs all that depends on the task, --until a part of it: give one.")
@@ -123,7 +122,7 @@ def plan(
         until=_unit(units, until, earlier) if until else "",
         given={find_parameter(_key(text), pipeline.parameters).name for text in assignments},
     )
-    store = _open(earlier, home)
+    store = open_root(home, earlier)
     roots = {root for unit in chosen for root in units[unit].roots}
     artifacts, inputs = _inputs(
         store,
@@ -137,7 +136,6 @@ def plan(
     record = _record(planned.record, earlier, units, chosen, stale, name)
     notes += _code_notes(earlier, planned.record, [units[unit] for unit in chosen])
     reused = [unit for unit in units if _is_done(earlier, units[unit]) and unit not in stale | set(chosen)]
-    options = values.options
     return Rerun(
         parent_run=earlier.run_id,
         task=name,
@@ -147,7 +145,13 @@ def plan(
             if parameter in changed
         },
         runs={
-            unit: forecast(store, earlier, units[unit], _options_of(pipeline, units[unit], options))
+            unit: forecast(
+                store,
+                earlier,
+                units[unit],
+                _options_of(pipeline, units[unit], values.options),
+                {units[other].step for other in chosen if other != unit},
+            )
             for unit in chosen
         },
         reused=reused,
@@ -270,12 +274,6 @@ def _options_of(pipeline: Pipeline, unit: Unit, options: Mapping[str, dict[str, 
     """The options of a unit's step, from the prefix of its parameters."""
     prefixes = {pipeline.parameters[name].prefix for name in unit.parameters} - {""}
     return options[prefixes.pop()] if len(prefixes) == 1 else {}
-
-
-def _open(earlier: RunRecord, home: Path) -> Store:
-    if earlier.embedded_store:
-        os.environ.update(embedded_environment(home))
-    return open_store(earlier.data_root)
 
 
 def _inputs(

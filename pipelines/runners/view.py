@@ -60,8 +60,12 @@ class PlainView:
         self._last: dict[str, float] = {}
 
     def update(self, record: RunRecord) -> None:
+        if not self._shown:
+            # What a rerun takes over or leaves out was said before it started.
+            kept = ("reused", "skipped")
+            self._shown = {t.name: t.state if t.state in kept else "pending" for t in record.tasks}
         for task in record.tasks:
-            if task.state != self._shown.get(task.name, "pending"):
+            if task.state != self._shown[task.name]:
                 self._shown[task.name] = task.state
                 self._last[task.name] = time.monotonic()
                 self._print(task)

@@ -40,7 +40,7 @@ def behave(how, root):
         raise KeyError("breed")
     if how == "die":
         os.kill(os.getpid(), signal.SIGKILL)
-    if how == "wait":
+    if how == "wait" or (how == "wait once" and not (root / "waiting.json").exists()):
         child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(300)"])
         (root / "waiting.json").write_text(json.dumps({"pid": os.getpid(), "child": child.pid}))
         while True:
