@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
+from pipelines.lineage.dot import to_dot
 from pipelines.lineage.graph import Graph, LineageError
 from pipelines.lineage.plain import graph_json
 from pipelines.runs.record import to_json
@@ -18,4 +19,10 @@ def _json(graph: Graph) -> str:
     return to_json(graph_json(graph)) + "\n"
 
 
-FORMATS: Mapping[str, Callable[[Graph], str]] = {"json": _json}
+def _openlineage(graph: Graph) -> str:
+    from pipelines.lineage.events import to_openlineage  # imports a client library, which takes a while
+
+    return to_openlineage(graph)
+
+
+FORMATS: Mapping[str, Callable[[Graph], str]] = {"openlineage": _openlineage, "json": _json, "dot": to_dot}

@@ -49,11 +49,12 @@ class Node:
     """One thing with an identity.
 
     id: dataset_id or model_id of an artifact (16 hex digits), `run:<run_id>`, or `source:<dataset_id>` for
-    the raw files that an ingested dataset was made of. kind: one of KINDS. uris: where its manifest lies
-    (several when data roots were copied); of a source, the folders or URIs that runs read it from; of a run,
-    its data root. files: URIs of the files of what is not a dataset, by name. made_by: ids of the runs it
-    came out of, the oldest first: that one made it, later ones found it made. used_by: ids of the runs with
-    tasks that took it as input. found: whether its manifest (its record, of a run) was there to be read.
+    the raw files that an ingested dataset was made of. kind: one of KINDS. details: of an artifact what its
+    manifest says, of a run its state, times and tasks with ids of inputs and outputs by name. uris: where its
+    manifest lies (several when data roots were copied); of a source, the folders or URIs that runs read it
+    from; of a run, its data root. files: URIs of the files of what is not a dataset, by name. made_by: ids of
+    the runs it came out of, the oldest first: that one made it, later ones found it made. used_by: ids of the
+    runs with tasks that took it as input. found: whether its manifest was there to be read.
     """
 
     id: str
@@ -215,19 +216,26 @@ class _Making:
         node_id = f"{RUN}:{record.run_id}"
         made: dict[str, None] = {}
         used: dict[str, None] = {}
+        tasks = []
         for task in record.tasks:
-            for artifact in task.outputs.values():
-                artifact_id = self._add_artifact(artifact)
+            outputs = {name: self._add_artifact(artifact) for name, artifact in task.outputs.items()}
+            inputs = {name: self._add_artifact(artifact) for name, artifact in task.inputs.items()}
+            for name, artifact in task.outputs.items():
+                artifact_id = outputs[name]
                 if artifact_id:
                     # The step `opening`, and the parts of a split task, hand on what another task made.
                     own = artifact.metadata.get("step") == task.step
                     (made if own else used).setdefault(artifact_id)
                     if own and task.step == "ingest":
                         self._add_place(artifact_id, task.parameters.get("source"))
-            for artifact in task.inputs.values():
-                artifact_id = self._add_artifact(artifact)
-                if artifact_id:
-                    used.setdefault(artifact_id)
+            used.update(dict.fromkeys(filter(None, inputs.values())))
+            tasks.append(
+                {
+                    **task.model_dump(include=_SHOWN_OF_TASKS),
+                    "inputs": {name: id for name, id in inputs.items() if id},
+                    "outputs": {name: id for name, id in outputs.items() if id},
+                }
+            )
         for artifact_id in made:
             self.made[artifact_id].append(record.run_id)
         for artifact_id in used:
@@ -246,6 +254,8 @@ class _Making:
                     "started_at": record.started_at,
                     "ended_at": record.ended_at,
                     "code_versions": record.code_versions,
+                    "error": record.error,
+                    "tasks": tasks,
                 },
                 uris=(record.data_root,),
             )
@@ -356,6 +366,8 @@ class _Making:
                     "that is left out."
                 )
 
+
+_SHOWN_OF_TASKS = {"name", "step", "state", "started_at", "ended_at", "attempts", "error"}
 
 # For ancestors that only a history tells of, which gives their step but not their kind.
 _KIND_OF_STEP = {

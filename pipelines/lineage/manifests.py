@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from datetime import UTC
 
 import pyarrow.fs
 
@@ -15,11 +16,12 @@ READ_THREADS = 16
 
 @dataclass(frozen=True)
 class Found:
-    """A manifest and where it lies: the store of its data root, and its URI."""
+    """A manifest, the store of its data root, its URI, and when it was written (ISO 8601, UTC)."""
 
     manifest: Manifest
     store: Store
     uri: str
+    written_at: str
 
 
 @dataclass
@@ -55,7 +57,7 @@ class ManifestReader:
         if manifest.path != entry.path:
             return f"{uri} says that its place is {manifest.path}: this copy is left out."
         self._known[key] = manifest
-        return Found(manifest, store, uri)
+        return Found(manifest, store, uri, entry.modified.astimezone(UTC).isoformat())
 
 
 def list_manifests(store: Store) -> Iterator[Entry]:

@@ -51,17 +51,17 @@ class ArtifactTrace:
     problems: tuple[str, ...] = ()
 
 
-def trace(graph: Graph, query: str) -> ArtifactTrace | PhotoTrace:
+def trace(graph: Graph, query: str, *, local_files: bool = True) -> ArtifactTrace | PhotoTrace:
     """The trace of whatever `query` names; tried in this order:
 
     a local file (a picture, a checkpoint, a report: known by its content, or by the ids in a PNG), the URI of
     a manifest or of a file of an artifact, an id of the graph or the beginning of one, a photo by image_id or
-    source_uri. Raises LineageError when nothing or more than one thing answers.
+    source_uri. Raises LineageError when nothing or more than one thing answers. Pass `local_files=False` for
+    queries of others, such as a web page's: then no file outside the data roots is looked at.
     """
-    path = Path(query)
     node = _of_uri(graph, query)
-    if node is None and _is_file(path):
-        node = _of_file(graph, path)
+    if node is None and local_files and _is_file(Path(query)):
+        node = _of_file(graph, Path(query))
     if node is not None:
         return trace_artifact(graph, node.id)
     if query in graph.nodes:
