@@ -1,11 +1,18 @@
 """Reruns of toy pipelines: what runs, with which inputs and options, and what is refused."""
 
 import json
+import os
 import shutil
+import signal
+import subprocess
+import sys
+import time
 
+import psutil
 import pytest
 
 from components.data.options import OptionError
+from pipelines import cli
 from pipelines.launch import launch
 from pipelines.launch import plan as plan_run
 from pipelines.runners.rerun import RerunError, plan, start
@@ -189,3 +196,69 @@ def test_inputs_that_are_gone_are_named_with_the_fix(first, home):
     shutil.rmtree(home / "runs" / earlier.run_id / "kfp")
     with pytest.raises(RerunError, match=r"needs the result of photos, but .* photos --until marks`"):
         plan(home, earlier.run_id, "marks")
+
+
+def wait_until(condition, limit_s=60):
+    deadline = time.monotonic() + limit_s
+    while time.monotonic() < deadline:
+        if condition():
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"not within {limit_s} s")
+
+
+def gone(pid):
+    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == "zombie"
+
+
+def test_a_killed_rerun_leaves_no_task_and_the_same_command_ends_it(first, toys, home, tmp_path, calls):
+    earlier = first("fork")
+    calls()
+    command = [sys.executable, str(toys / "toy_dogflow.py"), "rerun", earlier.run_id, "left", "--downstream"]
+    command += ["-p", "left.behave=wait once"]
+    waiting = tmp_path / "data/waiting.json"
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        wait_until(lambda: (waiting.exists() and waiting.stat().st_size) or process.poll() is not None)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait(timeout=30)
+    wait_until(lambda: all(gone(pid) for pid in json.loads(waiting.read_text()).values()))
+    killed = Runs(home).load("latest")
+    assert (killed.state, states(killed)["left"]) == ("interrupted", "interrupted")
+    assert (states(killed)["right"], states(killed)["end"]) == ("reused", "skipped")
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    record = Runs(home).load("latest")
+    assert record.run_id != killed.run_id and record.state == "succeeded"
+    assert states(record)["end"] == "succeeded"
+    assert "photos" not in {call["step"] for call in calls()}
+
+
+def test_the_command_says_what_runs_before_it_starts_and_how_to_go_on(first, home, calls, capsys):
+    earlier = first("fork")
+    calls()
+    arguments = ["rerun", earlier.run_id, "left", "-p", "left.threshold=0.75", "--until", "middle"]
+    assert cli.main([*arguments, "--dry-run"]) == 0
+    out = capsys.readouterr().out
+    assert "  left.threshold: 0.5 -> 0.75" in out
+    assert "Reuses: photos, aside, right" in out and "Leaves out: end" in out
+    assert "as long as it took before" in out and out.endswith("Nothing was started.\n")
+    assert cli.main([*arguments, "--dry-run", "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert list(printed["runs"]) == ["left", "middle"]
+    seconds = sum(earlier.task(name).seconds for name in ("left", "middle"))
+    assert printed["seconds"] == pytest.approx(seconds, abs=0.11)
+    assert calls() == [] and len(list(Runs(home))) == 1
+
+    failing = ["rerun", earlier.run_id, "left", "-p", "left.behave=fail"]
+    assert cli.main(failing) == 1
+    capsys.readouterr()
+    assert cli.main(["runs", "show"]) == 0
+    shown = capsys.readouterr().out
+    failed = Runs(home).load("latest")
+    assert f"Rerun of left of {earlier.run_id}" in shown
+    assert "ToyError: photo_7.jpg has no dog in it" in shown and "tasks/left/log.txt" in shown
+    assert f"`dogflow rerun {failed.run_id} left --downstream`" in shown
+    assert cli.main(["rerun", "latest", "lft"]) == 1
+    assert "has no task lft; did you mean left?" in capsys.readouterr().err
+    assert cli.main(["rerun", failed.run_id, "left", "-p", "left.behave=", "--downstream", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["state"] == "succeeded"
