@@ -15,18 +15,18 @@ from pipelines.lineage.roots import open_root
 from pipelines.runs.diff import Row, RunsDiff, selected_dataset
 from pipelines.runs.record import Runs
 
-PHOTOS = 48  # of each list; the others are counted
+PHOTOS = 48  # of each list, spread over it; the others are counted
 _SIDE_PX = 160
 _WORKERS = 2
 
 
 def diff_page(home: Path, compared: RunsDiff) -> str:
-    """The page of a comparison, with thumbnails of the first PHOTOS rows that came and that went."""
+    """The page of a comparison, with thumbnails of at most PHOTOS rows that came and that went."""
     runs = Runs(home)
     one, other = runs.load(compared.before), runs.load(compared.after)
     rows = {}
     for name, changed in compared.rows.items():
-        came, went = changed.came[:PHOTOS], changed.went[:PHOTOS]
+        came, went = _spread(changed.came), _spread(changed.went)
         rows[name] = {
             "kept_before": changed.kept_before,
             "kept_after": changed.kept_after,
@@ -49,7 +49,20 @@ def diff_page(home: Path, compared: RunsDiff) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["shown"] = _shown
     return environment.get_template("diff.html.j2").render(compared=compared, rows=rows)
+
+
+def _spread(rows: Sequence[Row]) -> list[Row]:
+    """At most PHOTOS rows, evenly over all: neighbours tend to be of one breed."""
+    count = min(PHOTOS, len(rows))
+    return [rows[index * len(rows) // count] for index in range(count)]
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _pictures(home: Path, record: Any, task: str, rows: Sequence[Row]) -> Mapping[str, bytes]:
