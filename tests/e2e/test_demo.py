@@ -1,5 +1,6 @@
 """`dogflow demo` as a user runs it: on the embedded store, twice, with training cut short."""
 
+import hashlib
 import json
 import os
 import subprocess
@@ -7,6 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from pipelines.lineage.cli import open_graph
+from pipelines.lineage.graph import RUN, SOURCE
+from pipelines.lineage.photo import trace_photo
+from pipelines.lineage.trace import raw_files, trace
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
 
@@ -80,3 +86,29 @@ def test_again_nothing_is_computed_and_everything_is_the_same(first, home):
     assert "done before" in logs
     for line in logs.splitlines():
         assert "steps/s" not in line and "images/s" not in line, line
+
+
+def test_every_artifact_is_walked_from_the_sample_grid_to_raw_files_and_back(first, home, monkeypatch):
+    monkeypatch.setenv("DOGFLOW_HOME", str(home))
+    graph = open_graph()
+    assert graph.problems == ()
+    artifacts = {node.id for node in graph.nodes.values() if node.kind not in (SOURCE, RUN)}
+    (source,) = graph.of_kind(SOURCE)
+    assert {node.id for node in graph.descendants(source.id)} == artifacts
+    for id in artifacts:
+        assert source.id in {node.id for node in graph.ancestors(id)}
+        assert graph.nodes[id].found and graph.nodes[id].made_by
+    grid = trace(graph, first["samples"])
+    assert grid.node.kind == "samples"
+    walked = {grid.node.id, *(node.id for node in [*grid.ancestors, *grid.descendants])}
+    assert walked == {source.id, *artifacts}
+    folder = Path(source.uris[0])
+    behind = {file.source_uri: file for file in raw_files(graph, grid.node.id)}
+    assert behind
+    for path, file in behind.items():
+        assert hashlib.sha256((folder / path).read_bytes()).hexdigest()[:32] == file.image_id
+    truth = [json.loads(line) for line in (folder / "truth.jsonl").read_text().splitlines()]
+    for path in [row["file"] for row in truth][::40]:  # every 40th: clean ones, and defects of most kinds
+        traced = trace_photo(graph, path)
+        stages = {f"stage {training.stage}" for training in traced.trainings if training.times}
+        assert stages == set(behind[path].roles if path in behind else ())
