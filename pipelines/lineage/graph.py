@@ -178,6 +178,7 @@ class _Making:
         self.nodes: dict[str, Node] = {}
         self.parents: dict[str, list[str]] = {}
         self.manifests: dict[str, Found] = {}
+        self.groups: dict[tuple[str, str, int], GroupNode] = {}
         self.runs: list[Node] = []
         self.made: dict[str, list[str]] = defaultdict(list)
         self.used: dict[str, list[str]] = defaultdict(list)
@@ -209,8 +210,25 @@ class _Making:
             details=manifest.details if isinstance(manifest, FilesManifest) else {},
             uris=(found.uri,),
             files={name: found.store.locate(file.path) for name, file in files.items()},
-            groups=_groups(manifest) if isinstance(manifest, DatasetManifest) else (),
+            groups=self._groups(manifest) if isinstance(manifest, DatasetManifest) else (),
         )
+
+    def _groups(self, manifest: DatasetManifest) -> tuple[GroupNode, ...]:
+        """Its groups. Datasets of a chain share theirs: nine in ten are known from another manifest."""
+        out = []
+        for group in manifest.groups.values():
+            key = (group.group_id, group.merged.path, len(group.shards))
+            if key not in self.groups:
+                self.groups[key] = GroupNode(
+                    name=group.name,
+                    group_id=group.group_id,
+                    columns=tuple(group.columns),
+                    policy=group.policy,
+                    files=len(group.files()),
+                    bytes=sum(file.bytes for file in group.files()),
+                )
+            out.append(self.groups[key])
+        return tuple(out)
 
     def add_run(self, record: RunRecord) -> None:
         node_id = f"{RUN}:{record.run_id}"
@@ -377,20 +395,6 @@ _KIND_OF_STEP = {
     "evaluation": "evaluation",
     "report": "report",
 }
-
-
-def _groups(manifest: DatasetManifest) -> tuple[GroupNode, ...]:
-    return tuple(
-        GroupNode(
-            name=group.name,
-            group_id=group.group_id,
-            columns=tuple(group.columns),
-            policy=group.policy,
-            files=len(group.files()),
-            bytes=sum(file.bytes for file in group.files()),
-        )
-        for group in manifest.groups.values()
-    )
 
 
 def _flat(metadata: Mapping[str, Any], prefix: str, parse: Any) -> dict[str, Any]:

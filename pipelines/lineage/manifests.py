@@ -7,7 +7,7 @@ from datetime import UTC
 
 import pyarrow.fs
 
-from components.data.manifest import Manifest, ManifestError
+from components.data.manifest import DatasetManifest, Group, Manifest, ManifestError
 from components.data.storage import Entry, StorageError, Store
 from components.data.task import load_manifest
 
@@ -32,6 +32,7 @@ class ManifestReader:
     """
 
     _known: dict[tuple[str, int, str], Manifest] = field(default_factory=dict)
+    _groups: dict[tuple[str, str], Group] = field(default_factory=dict)
 
     def read(self, store: Store) -> tuple[list[Found], list[str]]:
         """All manifests under the root of `store` in path order, and a sentence for each that is unreadable.
@@ -56,8 +57,18 @@ class ManifestReader:
             return " ".join(str(error).split())
         if manifest.path != entry.path:
             return f"{uri} says that its place is {manifest.path}: this copy is left out."
-        self._known[key] = manifest
+        if key not in self._known:
+            self._share_groups(manifest)
+            self._known[key] = manifest
         return Found(manifest, store, uri, entry.modified.astimezone(UTC).isoformat())
+
+    def _share_groups(self, manifest: Manifest) -> None:
+        """Keep one object of a group that many datasets have: it names every shard."""
+        if isinstance(manifest, DatasetManifest):
+            for name, group in manifest.groups.items():
+                known = self._groups.setdefault((name, group.merged.path), group)
+                if known is not group and known == group:
+                    manifest.groups[name] = known
 
 
 def list_manifests(store: Store) -> Iterator[Entry]:
