@@ -80,6 +80,8 @@ class _Events:
             parent_run.Run(run), parent_run.Job(NAMESPACE, node.step), producer=self.producer
         )
         for task in details["tasks"]:
+            if task["state"] == "reused":  # another run did it, and says so itself
+                continue
             code_version = details["code_versions"].get(task["step"], "")
             facets = {
                 "parent": parent,

@@ -241,8 +241,9 @@ class _Making:
             for name, artifact in task.outputs.items():
                 artifact_id = outputs[name]
                 if artifact_id:
-                    # The step `opening`, and the parts of a split task, hand on what another task made.
-                    own = artifact.metadata.get("step") == task.step
+                    # The step `opening`, and the parts of a split task, hand on what another task made; a
+                    # rerun's record names what it took over.
+                    own = artifact.metadata.get("step") == task.step and task.state != "reused"
                     (made if own else used).setdefault(artifact_id)
                     if own and task.step == "ingest":
                         self._add_place(artifact_id, task.parameters.get("source"))
@@ -273,6 +274,7 @@ class _Making:
                     "ended_at": record.ended_at,
                     "code_versions": record.code_versions,
                     "error": record.error,
+                    "parent_run": record.parent_run,
                     "tasks": tasks,
                 },
                 uris=(record.data_root,),

@@ -52,6 +52,7 @@ def events(making, store):
         ),
         making.task("sampling", {"model": making.artifact(model, root)}, {}, state="failed", error=NASTY),
         making.task("evaluation", {}, {}, state="interrupted", ended_at=""),
+        making.task("captions", {}, {}, state="reused", reused_from="r0"),
         making.task("report", {}, {}, state="skipped", started_at="", ended_at=""),
     ]
     run = making.run("r1", root, *tasks, state="failed", error="it failed", pipeline="dog-breed")

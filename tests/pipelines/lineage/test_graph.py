@@ -91,6 +91,19 @@ def test_a_step_that_hands_on_what_another_run_made_did_not_make_it(making, stor
     assert graph.nodes["a" * 16].used_by == ("r1",)
 
 
+def test_what_a_rerun_took_over_was_made_by_the_run_that_did_it(making, store):
+    (dataset,) = chain(making, store, "a")
+    result = {"result": making.artifact(dataset, store.uri)}
+    did = making.run("r1", store.uri, making.task("ingest", {}, result))
+    took = making.run(
+        "r2", store.uri, making.task("ingest", {}, result, state="reused", reused_from="r1"), parent_run="r1"
+    )
+    graph = build([store], [took, did])
+    assert graph.nodes["a" * 16].made_by == ("r1",)
+    assert graph.nodes["a" * 16].used_by == ("r2",)
+    assert graph.nodes["run:r2"].details["parent_run"] == "r1"
+
+
 def test_copies_in_two_roots_are_one_node_with_two_places(making, store, tmp_path):
     other = open_store(str(tmp_path / "copy"))
     for target in (store, other):
