@@ -58,6 +58,10 @@ def list_command(
     if as_json:
         typer.echo(to_json([node_json(node) for node in nodes]))
         return
+    if not nodes:
+        typer.echo("Nothing here yet: `dogflow run` and `dogflow demo` make something.")
+        warn(graph)
+        return
     table = Table(box=None, pad_edge=False)
     for heading in ("id", "kind", "what", "runs", ""):
         table.add_column(heading, no_wrap=True)

@@ -143,6 +143,10 @@ class _Tracing:
 
     def find(self, query: str) -> list[str]:
         found: set[str] = set()
+        try:
+            query.encode()
+        except UnicodeEncodeError:  # a file name that is no text; ingest stores none
+            return []
         is_hex = len(query) >= SHORTEST_PREFIX and HEX.issuperset(query.lower())
         for store, group in self._photo_sets():
             with _Tolerant(self.problems):

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from components.data.artifacts import FilesManifest
 from components.data.encoded import SAMPLES, EncodedDataset
-from components.data.manifest import DatasetManifest
+from components.data.manifest import DatasetManifest, Manifest
 from components.data.pictures import read_lineage
 from components.data.shards import ShardError, read_table
 from components.training.stages import stage
@@ -208,6 +208,12 @@ def _files_of(graph: Graph, node: Node, roles: Mapping[str, list[str]]) -> Itera
             )
 
 
+def _sha256s(manifest: Manifest) -> set[str]:
+    if isinstance(manifest, DatasetManifest):
+        return {file.sha256 for group in manifest.groups.values() for file in group.files()}
+    return {file.sha256 for file in manifest.files.values()} if isinstance(manifest, FilesManifest) else set()
+
+
 def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
@@ -244,12 +250,7 @@ def _of_file(graph: Graph, path: Path) -> Node:
             digest.update(block)
     sha256 = digest.hexdigest()
     for node, found in _owners(graph):
-        manifest = found.manifest
-        if isinstance(manifest, FilesManifest) and any(
-            file.sha256 == sha256 for file in manifest.files.values()
-        ):
-            return node
-        if path.name == manifest.path.rpartition("/")[2]:
+        if sha256 in _sha256s(found.manifest) or path.name == found.manifest.path.rpartition("/")[2]:
             return node
     carried = read_lineage(path.read_bytes()) if path.suffix.lower() == ".png" else {}
     if not carried:

@@ -3,12 +3,14 @@
 import hashlib
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from components.data.encoded import EncodedDataset
+from components.data.shards import read_table
 from components.data.storage import open_store
 from components.training.batches import Order, Position
 from components.training.stages import stage
@@ -187,6 +189,26 @@ def test_a_photo_shows_scores_with_policy_threshold_and_where_its_rows_lie(graph
         path = group.file.removeprefix(store.uri).lstrip("/")
         column = pq.read_table(f"{root}/{path}", filesystem=filesystem, columns=["image_id"]).column(0)
         assert column[group.file_row].as_py() == traced.image_id
+
+
+def test_a_threshold_that_keeps_the_best_share_is_shown_as_the_value_it_comes_to(graph, ids, photo_source):
+    found = graph.manifests[ids["selection"]]
+    options = {**found.manifest.options, "clip_similarity_fraction": 0.25}
+    changed = replace(found, manifest=found.manifest.model_copy(update={"options": options}))
+    other = replace(graph, manifests={**graph.manifests, ids["selection"]: changed})
+    traced = trace_photo(other, first_pug(photo_source))
+    row = next(row for row in traced.rows if row.dataset_id == ids["selection"])
+    (verdict,) = (verdict for verdict in row.verdicts if verdict.rule == "clip_similarity")
+    scores = read_table(found.store, found.manifest, ["clip_similarity"]).column(0).drop_null().to_numpy()
+    assert verdict.threshold == pytest.approx(np.quantile(scores.astype(np.float64), 0.75))
+    assert verdict.value == row.groups[4].values["clip_similarity"]
+
+
+def test_a_shard_that_somebody_has_a_copy_of_is_known(graph, ids, tmp_path):
+    found = graph.manifests[ids["encoding"]]
+    copy = tmp_path / "shard.parquet"
+    copy.write_bytes(found.store.read(found.manifest.groups["samples"].shards[0].path))
+    assert trace(graph, str(copy)).node.step == "encoding"
 
 
 def test_a_file_that_is_no_picture_is_traced_with_its_error(graph):
