@@ -150,27 +150,29 @@ class Runs:
                 raise RunError(f"There are no runs in {self.folder}: start one with `dogflow run`.")
             return newest
         self.folder_of(run_id)
-        matches = [name for name in self._names() if name.startswith(run_id)]
+        matches = [name for name in self.ids() if name.startswith(run_id)]
         if run_id in matches:
             matches = [run_id]
         if len(matches) != 1:
             what = f"{len(matches)} runs begin" if matches else "No run begins"
             raise RunError(f"{what} with {run_id!r} in {self.folder}: `dogflow runs` lists them.")
-        return self._read(matches[0])
+        return self.read(matches[0])
 
     def __iter__(self) -> Iterator[RunRecord]:
         """All runs that have a readable record, the newest first."""
-        for name in self._names():
+        for name in self.ids():
             try:
-                yield self._read(name)
+                yield self.read(name)
             except RunError:
                 continue
 
-    def _names(self) -> list[str]:
+    def ids(self) -> list[str]:
+        """Ids of all runs with a record, the newest first. Reads no record."""
         return sorted((path.parent.name for path in self.folder.glob(f"*/{FILE_NAME}")), reverse=True)
 
-    def _read(self, run_id: str) -> RunRecord:
-        path = self.folder / run_id / FILE_NAME
+    def read(self, run_id: str) -> RunRecord:
+        """The run of exactly this id; RunError when its record is not there or not readable."""
+        path = self.folder_of(run_id) / FILE_NAME
         try:
             record = RunRecord.model_validate_json(path.read_bytes())
         except (OSError, ValidationError) as error:
