@@ -130,3 +130,18 @@ def export_command(
     else:
         typer.echo(text, nl=False)
     warn(graph)
+
+
+@app.command("serve")
+def serve_command(
+    host: Annotated[str, typer.Option(help="Address to listen on; beyond loopback a token is needed.")] = (
+        "127.0.0.1"
+    ),
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8765,
+    open_browser: Annotated[bool, typer.Option("--open", help="Open a browser.")] = False,
+) -> None:
+    """Show runs, artifacts, lineage, thresholds and photos to review in a browser."""
+    from pipelines.home import dogflow_home
+    from pipelines.lineage.console.server import serve
+
+    serve(dogflow_home(), host, port, open_browser)

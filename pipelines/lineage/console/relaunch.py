@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,8 @@ def _ask(home: Path, request: Request, *, start: bool) -> dict[str, Any]:
         stdin.write(request.model_dump_json().encode())
     with process.stdout as stdout:
         line = stdout.readline()
+    # Nobody else would: an ended child stays until its parent has asked for it.
+    threading.Thread(target=process.wait, daemon=True).start()
     try:
         answer = json.loads(line)
     except ValueError:
