@@ -96,5 +96,3 @@ def _answer_wrong(site: Site, request: Request, error: Exception) -> Response:
 def _answer_bug(request: Request, error: Exception) -> Response:
     # What went wrong stands in the console's terminal; a page need not tell its reader about our code.
     return PlainTextResponse("The console failed; its terminal shows why.\n", 500)
-
-

@@ -121,7 +121,7 @@ def rows_page(
             "filters": filters,
             "columns": column_help(dataset),
             "operators": OPERATORS,
-            "extra": [name for name in dict.fromkeys(item.column for item in filters)],
+            "extra": list(dict.fromkeys(item.column for item in filters)),
             "error": error,
         },
         400 if error else 200,
@@ -132,9 +132,7 @@ def filters_of(columns: list[str], operators: list[str], values: list[str]) -> l
     """Filters from the form's parallel lists; lines without a column are empty ones."""
     if not len(columns) == len(operators) == len(values):
         raise FilterError("A filter is a column, an operator and a value: one of them is missing.")
-    return [
-        Filter(*parts) for parts in zip(columns, operators, values, strict=True) if parts[0]
-    ]
+    return [Filter(*parts) for parts in zip(columns, operators, values, strict=True) if parts[0]]
 
 
 def is_selected(manifest: Manifest) -> bool:
@@ -181,5 +179,3 @@ def _stages(found: Found) -> list[tuple[Any, Any]]:
         return []
     stages = training_stages(found.store, found.manifest)
     return [(stage, line_chart(stage.steps, stage.losses, "Loss")) for stage in stages]
-
-

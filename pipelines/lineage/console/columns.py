@@ -22,7 +22,7 @@ class Columns:
         self._lock = Lock()
 
     def table(self, store: Store, dataset: DatasetManifest, names: Sequence[str]) -> pa.Table:
-        """The named small columns of all rows, in row order. Raises ManifestError for one that is not there."""
+        """The named small columns of all rows, in row order. Raises ManifestError for an absent one."""
         keys = {name: (store.uri, dataset.group_of(name).merged.path, name) for name in names}
         with self._lock:
             missing = [name for name, key in keys.items() if key not in self._columns]
@@ -32,7 +32,9 @@ class Columns:
             for key in keys.values():
                 self._columns.move_to_end(key)
             table = pa.table({name: self._columns[keys[name]] for name in names})
-            while len(self._columns) > len(keys) and sum(c.nbytes for c in self._columns.values()) > _KEPT_BYTES:
+            while (
+                len(self._columns) > len(keys) and sum(c.nbytes for c in self._columns.values()) > _KEPT_BYTES
+            ):
                 self._columns.popitem(last=False)
         return table
 

@@ -55,7 +55,7 @@ class Dags:
         return draw(self.units(record).needs)
 
     def units(self, record: RunRecord) -> Units:
-        """The units of a run. A rerun has those of the run it goes back to, for its own file is an excerpt."""
+        """The units of a run. Of a rerun: of the run it goes back to, as its own file is an excerpt."""
         known = self._units.get(record.run_id)
         if known is not None:
             return known
@@ -106,7 +106,10 @@ def _from_file(catalog: Catalog, record: RunRecord) -> Units | None:
     ir = _read(path)
     if ir is None:
         return None
-    units = units_of(ir)
+    try:
+        units = units_of(ir)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+        return None  # damaged, or of another KFP
     return Units(
         {name: unit.tasks for name, unit in units.items()},
         {name: tuple(sorted(unit.needs)) for name, unit in units.items()},
@@ -125,12 +128,13 @@ def _read(path: Path) -> dict[str, Any] | None:
 def _from_record(record: RunRecord) -> Units:
     """Without the pipeline's file: what the tasks that ran took as inputs."""
     made = {
-        artifact.path: task.name for task in record.tasks for artifact in task.outputs.values() if artifact.path
+        artifact.path: task.name
+        for task in record.tasks
+        for artifact in task.outputs.values()
+        if artifact.path
     }
     needs = {
-        task.name: tuple(
-            made[artifact.path] for artifact in task.inputs.values() if artifact.path in made
-        )
+        task.name: tuple(made[artifact.path] for artifact in task.inputs.values() if artifact.path in made)
         for task in record.tasks
     }
     return Units({task.name: (task.name,) for task in record.tasks}, needs)

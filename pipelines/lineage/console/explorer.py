@@ -22,7 +22,7 @@ _PHOTO = re.compile(r"[0-9a-f]{4,32}")
 
 @router.get("/lineage")
 def lineage_page(site: TheSite, id: str = "", up: Hops = 3, down: Hops = 3) -> Response:
-    """The neighbourhood of a node, found by the beginning of its id; without an id, the latest of everything."""
+    """What is around a node, found by the beginning of its id; without an id, a list."""
     graph = site.catalog.graph()
     matches = graph.matches(id.strip()) if id.strip() else []
     exact = id.strip() in graph.nodes
@@ -31,8 +31,13 @@ def lineage_page(site: TheSite, id: str = "", up: Hops = 3, down: Hops = 3) -> R
         return site.pages.render("lineage.html.j2", _around(graph, node, up, down))
     if id.strip() and not matches:
         return _photo_page(site, graph, id.strip())
-    listed = [graph.nodes[match] for match in matches[:MATCHES]] or list(reversed(graph.nodes.values()))[:LISTED]
-    content = {"id": id, "nodes": listed, "total": len(matches) or len(graph.nodes), "problems": graph.problems}
+    listed = [graph.nodes[match] for match in matches[:MATCHES]] or list(graph.nodes.values())[::-1][:LISTED]
+    content = {
+        "id": id,
+        "nodes": listed,
+        "total": len(matches) or len(graph.nodes),
+        "problems": graph.problems,
+    }
     return site.pages.render("lineage_list.html.j2", content)
 
 

@@ -3,8 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-WIDTH, HEIGHT = 216, 52
+WIDTH, HEIGHT = 240, 52
 GAP_X, GAP_Y, MARGIN = 20, 30, 8
+# How far lines that pass other layers swing out: a cubic curve reaches three quarters of it.
+SWING, SWING_PER_LAYER, SIDE = 166, 7, 72
 _SWEEPS = 6
 
 
@@ -43,11 +45,13 @@ def draw(needs: Mapping[str, Sequence[str]]) -> Drawing:
 
     Names in `needs` that are no nodes are ignored.
     """
-    above = {id: [other for other in others if other in needs and other != id] for id, others in needs.items()}
+    above = {
+        id: [other for other in others if other in needs and other != id] for id, others in needs.items()
+    }
     layers = _layers(above)
     _untangle(layers, above)
     across = max((len(layer) for layer in layers), default=0)
-    width = 2 * MARGIN + max(across * (WIDTH + GAP_X) - GAP_X, 0)
+    width = 2 * (MARGIN + SIDE) + max(across * (WIDTH + GAP_X) - GAP_X, 0)
     boxes = {}
     for depth, layer in enumerate(layers):
         left = (width - len(layer) * (WIDTH + GAP_X) + GAP_X) / 2
@@ -94,11 +98,10 @@ def _untangle(layers: list[list[str]], above: Mapping[str, Sequence[str]]) -> No
 def _path(start: Box, end: Box) -> str:
     x0, y0 = start.x + start.width / 2, start.y + start.height
     x1, y1 = end.x + end.width / 2, end.y
-    if y1 - y0 <= GAP_Y or x0 != x1:
+    layers = round((y1 - y0) / (HEIGHT + GAP_Y))
+    if not layers:
         bend = (y1 - y0) / 2
         return f"M{x0:.1f} {y0:.1f}C{x0:.1f} {y0 + bend:.1f} {x1:.1f} {y1 - bend:.1f} {x1:.1f} {y1:.1f}"
-    # Straight down over other layers, it would run through their boxes: pass them at the side.
-    side = x0 + WIDTH / 2 + GAP_X
-    return (
-        f"M{x0:.1f} {y0:.1f}C{side:.1f} {y0 + GAP_Y:.1f} {side:.1f} {y1 - GAP_Y:.1f} {x1:.1f} {y1:.1f}"
-    )
+    # Straight down, it would run behind the boxes between.
+    side = max(x0, x1) + min(SWING + SWING_PER_LAYER * layers, 4 * (WIDTH / 2 + SIDE) / 3)
+    return f"M{x0:.1f} {y0:.1f}C{side:.1f} {y0 + GAP_Y:.1f} {side:.1f} {y1 - GAP_Y:.1f} {x1:.1f} {y1:.1f}"

@@ -10,7 +10,7 @@ TAIL_LINES = 200
 
 
 def log_tail(runs: Runs, run_id: str, task: TaskRecord) -> str:
-    """The last lines of a task's log; "" when there is none, or when it lies outside the folder of its run."""
+    """The last lines of a task's log; "" when there is none, or when it lies outside its run's folder."""
     if not task.log:
         return ""
     try:

@@ -1,7 +1,7 @@
 """Starts a rerun in a process of its own, which goes on when the console ends.
 
-`python -m pipelines.lineage.console.relaunch HOME` reads what to run as JSON from stdin and prints one line of
-JSON: the id of the new run, or why there is none. Nothing of it passes through a shell.
+`python -m pipelines.lineage.console.relaunch HOME plan|start` reads what to run as JSON from stdin and prints
+one line of JSON: the plan, the id of the new run, or why there is none. Nothing passes through a shell.
 """
 
 import json

@@ -1,7 +1,7 @@
 """Marks of a person who looks at photos, appended to a reviews file that `ingest` reads.
 
-The file is JSONL, `<home>/reviews/<dataset>.jsonl`; later lines win, so an undo is one more line. Every mark is
-one write at the end of the file under a lock, so that two tabs, or two consoles, lose none.
+The file is JSONL, `<home>/reviews/<dataset>.jsonl`; later lines win, so an undo is one more line. Every mark
+is one write at the end of the file under a lock, so that two tabs, or two consoles, lose none.
 """
 
 import fcntl

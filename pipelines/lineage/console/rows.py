@@ -26,7 +26,7 @@ class FilterError(ValueError):
 
 @dataclass(frozen=True)
 class Filter:
-    """One condition. `operator` is one of OPERATORS; `value` is as typed, "" where the operator needs none."""
+    """One condition. `operator` is one of OPERATORS; `value` is as typed, "" where none is needed."""
 
     column: str
     operator: str

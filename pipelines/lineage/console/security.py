@@ -56,7 +56,7 @@ def is_loopback(host: str) -> bool:
 
 
 def own_names(host: str) -> frozenset[str]:
-    """Names under which a server bound to `host` may be asked for: loopback's, and this machine's if need be."""
+    """Names under which a server bound to `host` may be asked: loopback's, and this machine's if need be."""
     names = {"localhost", "127.0.0.1", "::1", host}
     if not is_loopback(host):
         addresses = (entry.address for card in psutil.net_if_addrs().values() for entry in card)
@@ -176,10 +176,11 @@ def _equal(given: str, secret: str) -> bool:
 
 
 def _host_name(host: str) -> str:
-    """`[::1]:80` -> `::1`, `LocalHost:80` -> `localhost`. The port may be a tunnel's, so it is not compared."""
+    """`[::1]:80` -> `::1`, `LocalHost:80` -> `localhost`. The port may be a tunnel's and is not compared."""
     host = host.strip().lower()
     if host.startswith("["):
-        return host[1:].partition("]")[0]
+        name, _, rest = host[1:].partition("]")
+        return name if not rest or rest.startswith(":") else ""
     return host.partition(":")[0]
 
 

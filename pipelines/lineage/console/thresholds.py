@@ -1,7 +1,7 @@
-"""What a selection with other thresholds would keep, at once: only the rule that changed is evaluated again.
+"""What a selection with other thresholds would keep, at once: only a rule that changed is evaluated again.
 
-Every rule is the real selection's own, run with all others switched off; what it rejects is kept by the values
-it was asked with. A selection then is a sum of a dozen masks, which takes milliseconds for a million rows.
+Every rule is the real selection's own, run with all others switched off; what it rejects is kept by the
+values it was asked with. A selection then is a sum of a dozen masks: milliseconds for a million rows.
 """
 
 import math
@@ -80,7 +80,7 @@ _BINS = 48
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a selection would keep. `keep`: (N,) bool. `failed`: rows that fail each rule, the quotas included.
+    """What a selection would keep. `keep`: (N,) bool. `failed`: rows that fail each rule, also the quotas.
 
     `unscored`: rows that pass every rule before a step's scores but were left out of its scope, by step: the
     real selection refuses to guess about them, so here they are not kept.
@@ -200,9 +200,7 @@ class Explorer:
         only = OFF.model_copy(update={name: getattr(options, name) for name in names})
         verdict = evaluate(self._table, only)
         mask = (
-            verdict.columns[verdict.names.index(rule)]
-            if rule in verdict.names
-            else np.zeros(self.rows, bool)
+            verdict.columns[verdict.names.index(rule)] if rule in verdict.names else np.zeros(self.rows, bool)
         )
         step = _SCORED_BY.get(rule)
         if step in self._skipped:
@@ -260,8 +258,8 @@ class Explorer:
         if int(np.bincount(self.codes[train] + 1, minlength=1).max(initial=0)) <= cap:
             return over
         counted = train[self._best_first] & (self.codes[self._best_first] >= 0)
-        before = np.cumsum(counted) - counted
-        rank = before - before[self._start_of]
+        before: np.ndarray = np.cumsum(counted) - counted
+        rank: np.ndarray = before - before[self._start_of]
         over[self._best_first] = counted & (rank >= cap)
         return over
 
@@ -275,7 +273,7 @@ class Explorer:
         return np.bincount(kept[kept >= 0], minlength=len(self.breed_names))
 
     def nearest(self, rows: np.ndarray, option: str, options: SelectionOptions, count: int) -> np.ndarray:
-        """Of the rows (numbers), those closest to a threshold, or evenly spread ones where it has no score."""
+        """Of the rows (numbers), those closest to a threshold; evenly spread ones where it has no score."""
         if len(rows) <= count:
             return rows
         value = self._values(option, options)
@@ -400,5 +398,3 @@ def changed(base: SelectionOptions, options: SelectionOptions) -> dict[str, Any]
     """The options that differ from the base."""
     before = base.model_dump()
     return {name: value for name, value in options.model_dump().items() if value != before[name]}
-
-

@@ -67,7 +67,11 @@ def thresholds_page(site: TheSite, dataset_id: str) -> Response:
                 for name in explorer.flags()
             ],
             "lists": [
-                (name, SelectionOptions.model_fields[name].description, ", ".join(getattr(explorer.base, name)))
+                (
+                    name,
+                    SelectionOptions.model_fields[name].description,
+                    ", ".join(getattr(explorer.base, name)),
+                )
                 for name in ("licenses", "sources")
                 if explorer.adjustable(name)
             ],
@@ -99,7 +103,12 @@ def _value(name: str, text: str) -> Any:
 
 
 def _answer(
-    site: Site, store: Store, dataset: DatasetManifest, explorer: Explorer, options: SelectionOptions, moved: str
+    site: Site,
+    store: Store,
+    dataset: DatasetManifest,
+    explorer: Explorer,
+    options: SelectionOptions,
+    moved: str,
 ) -> dict[str, Any]:
     before, now = explorer.before, explorer.outcome(options)
     came, went = now.keep & ~before.keep, before.keep & ~now.keep
@@ -151,11 +160,12 @@ def _breeds(explorer: Explorer, before: Outcome, now: Outcome) -> list[dict[str,
     old, new = explorer.per_breed(before.keep), explorer.per_breed(now.keep)
     order = np.lexsort((-old, -np.abs(new - old)))[:BREEDS_SHOWN]
     return [
-        {"name": breed_name(explorer.breed_names[at]), "before": int(old[at]), "now": int(new[at])} for at in order
+        {"name": breed_name(explorer.breed_names[at]), "before": int(old[at]), "now": int(new[at])}
+        for at in order
     ]
 
 
 def breed_name(key: str | None) -> str:
     """A breed's name for people; its key where the table does not know it, "" for none."""
-    table = default_breeds()
-    return printable(table[key].name if key in table else key or "")[:CAPTION_CHARACTERS]
+    known = default_breeds().breeds.get(key or "")
+    return printable(known.name if known else key or "")[:CAPTION_CHARACTERS]
