@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import psutil
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 State = Literal["pending", "running", "succeeded", "reused", "failed", "skipped", "interrupted"]
 DONE: tuple[State, ...] = ("succeeded", "reused")
 FILE_NAME = "run.json"
+Parsed = TypeVar("Parsed", bound=BaseModel)
 
 
 class RunError(ValueError):
@@ -122,6 +123,32 @@ class RunRecord(BaseModel):
         return task.outputs["result"]
 
 
+class TaskSummary(BaseModel):
+    """What a list of runs says of a task."""
+
+    state: State = "pending"
+
+
+class RunSummary(BaseModel):
+    """What a list says of a run: a part of its record, read several times faster than the whole."""
+
+    run_id: str
+    pipeline: str
+    state: State = "pending"
+    profile: str = ""
+    parent_run: str = ""
+    rerun_of: str = ""
+    started_at: str
+    ended_at: str = ""
+    tasks: list[TaskSummary] = []
+    error: str = ""
+
+    @property
+    def seconds(self) -> float:
+        """How long it took, or has taken up to now."""
+        return _seconds(self.started_at, self.ended_at)
+
+
 class Runs:
     """The runs under one home folder."""
 
@@ -172,13 +199,23 @@ class Runs:
 
     def read(self, run_id: str) -> RunRecord:
         """The run of exactly this id; RunError when its record is not there or not readable."""
+        return _without_ghost(self._parse(RunRecord, run_id))
+
+    def summary(self, run_id: str) -> RunSummary:
+        """What a list says of the run of exactly this id; RunError as `read`."""
+        summary = self._parse(RunSummary, run_id)
+        # Whether a run still goes on takes the whole record.
+        if summary.state != "running":
+            return summary
+        return RunSummary.model_validate(self.read(run_id).model_dump(include=set(RunSummary.model_fields)))
+
+    def _parse(self, model: type[Parsed], run_id: str) -> Parsed:
         path = self.folder_of(run_id) / FILE_NAME
         try:
-            record = RunRecord.model_validate_json(path.read_bytes())
+            return model.model_validate_json(path.read_bytes())
         except (OSError, ValidationError) as error:
             reason = " ".join(str(error).split())
             raise RunError(f"{path} is not a readable run record: {reason}") from None
-        return _without_ghost(record)
 
 
 def new_run_id(pipeline: str) -> str:

@@ -28,7 +28,8 @@ class Columns:
             missing = [name for name, key in keys.items() if key not in self._columns]
             if missing:
                 read = read_table(store, dataset, missing)
-                self._columns.update((keys[name], read.column(name)) for name in missing)
+                # Arrow joins the chunks of text and lists at every `take`; done here, it is done once.
+                self._columns.update((keys[name], _joined(read.column(name))) for name in missing)
             for key in keys.values():
                 self._columns.move_to_end(key)
             table = pa.table({name: self._columns[keys[name]] for name in names})
@@ -37,6 +38,10 @@ class Columns:
             ):
                 self._columns.popitem(last=False)
         return table
+
+
+def _joined(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pa.chunked_array([column.combine_chunks()], column.type)
 
 
 def small_columns(dataset: DatasetManifest) -> list[str]:

@@ -10,10 +10,10 @@ from starlette.responses import HTMLResponse
 
 from components.report import charts, wording
 from pipelines.runners.view import duration
-from pipelines.runs.record import DONE
 
 FOLDER = Path(__file__).parent
 REPORT_TEMPLATES = Path(charts.__file__).with_name("templates")
+PAGES = sorted(path.name for path in (FOLDER / "templates").glob("*.j2"))
 LONGEST_TEXT = 2_000  # of one value in a page; the whole stands in the data
 
 
@@ -43,11 +43,13 @@ class Pages:
             segment=segment,
             when=when,
         )
-        self._environment.globals.update(charts=charts, csrf=csrf, DONE=DONE)
+        self._environment.globals.update(charts=charts, csrf=csrf)
+        # Compiled now, so that no page's first reader waits for it.
+        self._templates = {name: self._environment.get_template(name) for name in PAGES}
 
     def render(self, template: str, content: Mapping[str, Any], status: int = 200) -> HTMLResponse:
         """A template with its content as an answer."""
-        return HTMLResponse(self._environment.get_template(template).render(content), status)
+        return HTMLResponse(self._templates[template].render(content), status)
 
 
 def shown(text: str) -> str:

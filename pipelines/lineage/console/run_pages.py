@@ -24,20 +24,20 @@ def runs_page(site: TheSite, page: int = 1, q: str = "") -> Response:
     ids = [run_id for run_id in site.catalog.runs.ids() if q.strip().lower() in run_id.lower()]
     pages = max(1, -(-len(ids) // PAGE_RUNS))
     page = min(max(page, 1), pages)
-    rows = [_summary(site.catalog, run_id) for run_id in ids[(page - 1) * PAGE_RUNS : page * PAGE_RUNS]]
+    rows = [_line(site.catalog, run_id) for run_id in ids[(page - 1) * PAGE_RUNS : page * PAGE_RUNS]]
     return site.pages.render(
         "runs.html.j2", {"rows": rows, "total": len(ids), "page": page, "pages": pages, "q": q}
     )
 
 
-def _summary(catalog: Catalog, run_id: str) -> dict[str, Any]:
+def _line(catalog: Catalog, run_id: str) -> dict[str, Any]:
     """A line of the list; a record that cannot be read has its reason as error."""
     try:
-        record = catalog.record(run_id)
-    except Missing as error:
-        return {"run_id": run_id, "record": None, "done": 0, "error": str(error)}
-    done = sum(task.state in DONE for task in record.tasks)
-    return {"run_id": run_id, "record": record, "done": done, "error": record.error}
+        run = catalog.runs.summary(run_id)
+    except RunError as error:
+        return {"run_id": run_id, "run": None, "done": 0, "error": str(error)}
+    done = sum(task.state in DONE for task in run.tasks)
+    return {"run_id": run_id, "run": run, "done": done, "error": run.error}
 
 
 @router.get("/runs/{run_id}")

@@ -148,7 +148,9 @@ class Explorer:
             else np.full(self.rows, np.nan)
         )
         self._reviewed = flag(table, "reviewed", missing=False)
+        self._tiers: tuple[float, np.ndarray] | None = None
         self.before = self.outcome(self.base)
+        self.per_breed_before = self.per_breed(self.before.keep)
 
     def _breeds(self) -> None:
         """Breeds as codes, and all rows sorted by breed, the best of a breed first, as quotas take them."""
@@ -231,10 +233,15 @@ class Explorer:
                 counts[rule] = count
                 rejected |= failed
         keep = ~(rejected | unknown)
-        tier = tiers(self._reviewed, self._confidence, exactly(options.breed_confidence))
         if options.breed_required:
             keep = self._within_quota(keep, options, counts)
-        return Outcome(keep, counts, tier, unscored)
+        return Outcome(keep, counts, self._tier(options.breed_confidence), unscored)
+
+    def _tier(self, threshold: float) -> np.ndarray:
+        known = self._tiers
+        if known is None or known[0] != threshold:
+            known = self._tiers = threshold, tiers(self._reviewed, self._confidence, exactly(threshold))
+        return known[1]
 
     def _within_quota(
         self, keep: np.ndarray, options: SelectionOptions, counts: dict[str, int]

@@ -123,7 +123,7 @@ def _answer(
         "went": _photos(site, store, dataset, explorer, options, moved, went),
         "failed": now.failed,
         "unscored": now.unscored,
-        "breeds": _breeds(explorer, before, now),
+        "breeds": _breeds(explorer, now),
         "changes": {name: json.dumps(value) for name, value in changed(explorer.base, options).items()},
     }
 
@@ -155,9 +155,9 @@ def _photos(
     }
 
 
-def _breeds(explorer: Explorer, before: Outcome, now: Outcome) -> list[dict[str, Any]]:
+def _breeds(explorer: Explorer, now: Outcome) -> list[dict[str, Any]]:
     """Breeds with their kept rows before and now, those that change most first."""
-    old, new = explorer.per_breed(before.keep), explorer.per_breed(now.keep)
+    old, new = explorer.per_breed_before, explorer.per_breed(now.keep)
     order = np.lexsort((-old, -np.abs(new - old)))[:BREEDS_SHOWN]
     return [
         {"name": breed_name(explorer.breed_names[at]), "before": int(old[at]), "now": int(new[at])}

@@ -2,12 +2,17 @@
 
 import json
 import shutil
-from collections.abc import Iterator
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from threading import Thread
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import uvicorn
+from playwright.sync_api import Browser, BrowserContext, sync_playwright
 from starlette.testclient import TestClient
 
 from components.data.manifest import DatasetManifest
@@ -19,6 +24,7 @@ from pipelines.lineage.console.security import Access
 from pipelines.runners.bare import run_step
 from pipelines.runs.record import ArtifactRecord, RunRecord, Runs, TaskRecord
 
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 RUN = "20260101-120000-curation-abcd"
 LIMITS = {
     "min_side_px": 128,
@@ -165,3 +171,64 @@ def client(own_gallery: SimpleNamespace, access: Access) -> Iterator[TestClient]
 def csrf(access: Access) -> dict[str, str]:
     """The header with which our own pages post."""
     return {"x-csrf-token": access.csrf}
+
+
+@contextmanager
+def served(app: Any) -> Iterator[str]:
+    """An application on a free port of loopback; its URL."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", ws="none"))
+    thread = Thread(target=server.run, kwargs={"sockets": [listener]})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join(30)
+        listener.close()
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[[Any], str]]:
+    """Serves applications until the end of the test; gives their URLs."""
+    with ExitStack() as stack:
+        yield lambda app: stack.enter_context(served(app))
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """Debian's Chromium."""
+    if CHROMIUM is None:
+        pytest.skip("Chromium is not installed")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(chromium: Browser) -> Iterator[Callable[..., BrowserContext]]:
+    """Opens browser contexts in which nothing may execute that is not ours: they collect what went wrong.
+
+    `context.faults` are dialogs, errors of scripts, and what the content policy blocked.
+    """
+    opened: list[BrowserContext] = []
+
+    def visit(**options: Any) -> BrowserContext:
+        context = chromium.new_context(**options)
+        faults: list[str] = []
+        context.faults = faults  # type: ignore[attr-defined]
+        context.on("dialog", lambda dialog: (faults.append(f"dialog {dialog.message}"), dialog.dismiss()))
+        context.on("weberror", lambda error: faults.append(f"error {error.error}"))
+        context.on(
+            "console",
+            lambda message: (
+                faults.append(message.text) if "Content Security Policy" in message.text else None
+            ),
+        )
+        opened.append(context)
+        return context
+
+    yield visit
+    for context in opened:
+        context.close()
