@@ -8,12 +8,14 @@ from typing import Any
 
 import yaml
 
+from components.report.wording import printable
 from pipelines.lineage.console.catalog import Catalog, Missing
 from pipelines.lineage.console.layout import Drawing, draw
 from pipelines.runners.units import units_of
 from pipelines.runs.record import DONE, RunRecord, TaskRecord
 
 PIPELINE_FILE = "pipeline.yaml"
+WORK_CHARACTERS = 33  # fit into a box
 _KEPT = 32
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # The state of a box whose tasks differ: the first of these that one of them has.
@@ -33,6 +35,15 @@ class TaskBox:
     parts: int
     progress: str
     error: str
+
+    @property
+    def work(self) -> str:
+        """What it is doing, or did, in a few words."""
+        text = printable(self.error or self.progress or self.state)
+        if len(text) <= WORK_CHARACTERS:
+            return text
+        whole, comma, _ = text[: WORK_CHARACTERS + 1].rpartition(", ")
+        return whole if comma else f"{text[: WORK_CHARACTERS - 1]}…"
 
 
 @dataclass(frozen=True)

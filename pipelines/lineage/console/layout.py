@@ -51,17 +51,17 @@ def draw(needs: Mapping[str, Sequence[str]]) -> Drawing:
     layers = _layers(above)
     _untangle(layers, above)
     across = max((len(layer) for layer in layers), default=0)
-    width = 2 * (MARGIN + SIDE) + max(across * (WIDTH + GAP_X) - GAP_X, 0)
+    inner = max(across * (WIDTH + GAP_X) - GAP_X, 0)
     boxes = {}
     for depth, layer in enumerate(layers):
-        left = (width - len(layer) * (WIDTH + GAP_X) + GAP_X) / 2
+        left = MARGIN + (inner - len(layer) * (WIDTH + GAP_X) + GAP_X) / 2
         for place, id in enumerate(layer):
             boxes[id] = Box(id, left + place * (WIDTH + GAP_X), MARGIN + depth * (HEIGHT + GAP_Y))
     lines = tuple(
         Line(other, id, _path(boxes[other], boxes[id])) for id, others in above.items() for other in others
     )
     height = 2 * MARGIN + max(len(layers) * (HEIGHT + GAP_Y) - GAP_Y, 0)
-    return Drawing(tuple(boxes.values()), lines, width, height)
+    return Drawing(tuple(boxes.values()), lines, inner + 2 * MARGIN + SIDE, height)
 
 
 def _layers(above: Mapping[str, Sequence[str]]) -> list[list[str]]:

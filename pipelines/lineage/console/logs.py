@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from components.report.wording import printable
 from pipelines.runs.record import Runs, TaskRecord
 
 TAIL_BYTES = 32_768
@@ -28,4 +29,4 @@ def _tail(path: Path) -> str:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - TAIL_BYTES))
         lines = file.read(TAIL_BYTES).decode("utf-8", "replace").splitlines()
-    return "\n".join(lines[-TAIL_LINES:])
+    return "\n".join(printable(line) for line in lines[-TAIL_LINES:])

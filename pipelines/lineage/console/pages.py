@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 import jinja2
+from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse
 
 from components.report import charts, wording
@@ -42,6 +43,7 @@ class Pages:
             option=wording.option_value,
             segment=segment,
             when=when,
+            lines=lines,
         )
         self._environment.globals.update(charts=charts, csrf=csrf)
         # Compiled now, so that no page's first reader waits for it.
@@ -56,6 +58,11 @@ def shown(text: str) -> str:
     """Foreign text as a page shows it: printable, and cut where it is very long."""
     text = wording.printable(text)
     return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}… ({len(text):,} characters)"
+
+
+def lines(text: str) -> Markup:
+    """Foreign text of many lines, for a `pre`: each line printable, nothing cut."""
+    return escape("\n".join(wording.printable(line) for line in text.splitlines()))
 
 
 def segment(text: str) -> str:

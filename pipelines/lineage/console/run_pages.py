@@ -70,7 +70,7 @@ def run_state(site: TheSite, run_id: str) -> dict[str, Any]:
         "done": sum(task.state in DONE for task in record.tasks),
         "error": record.error,
         "boxes": [
-            {**asdict(box), "seconds": duration(box.seconds) if box.seconds else ""}
+            {**asdict(box), "work": box.work, "seconds": duration(box.seconds) if box.seconds else ""}
             for box in site.dags.boxes(record)
         ],
     }

@@ -49,7 +49,9 @@ function go(to) {
   at = Math.min(Math.max(to, 0), photos.length - 1);
   const photo = photos[at];
   photo.item.setAttribute("aria-current", "true");
-  photo.item.scrollIntoView({ block: "nearest", inline: "nearest" });
+  // Only the queue scrolls: the page stays where its reader looks.
+  const top = photo.item.offsetTop - list.offsetTop;
+  if (top < list.scrollTop || top + photo.item.offsetHeight > list.scrollTop + list.clientHeight) list.scrollTop = top;
   const big = document.getElementById("big");
   big.src = `/photos/${dataset_id}/${photo.row}/900`;
   big.alt = photo.caption || "Photo without a caption";

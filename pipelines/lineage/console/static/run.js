@@ -19,7 +19,7 @@ function showBox(box) {
     link.setAttribute("aria-label", `${box.name}: ${box.state}${box.seconds && `, ${box.seconds}`}`);
     link.setAttribute("href", `/runs/${encodeURIComponent(run)}/tasks/${encodeURIComponent(box.task)}`);
     link.querySelector(".time").textContent = box.seconds;
-    link.querySelector(".work").textContent = (box.error || box.progress || box.state).slice(0, 30);
+    link.querySelector(".work").textContent = box.work;
   }
   const row = [...document.querySelectorAll("[data-row]")].find((item) => item.dataset.row === box.name);
   if (row) {

@@ -4,7 +4,7 @@ import pytest
 
 from pipelines.launch import plan
 from pipelines.lineage.console.catalog import Catalog
-from pipelines.lineage.console.dag import Dags
+from pipelines.lineage.console.dag import Dags, TaskBox
 from pipelines.runs.record import TaskRecord
 from pipelines.values import resolve
 
@@ -80,3 +80,18 @@ def test_a_damaged_pipeline_file_is_passed_over(planned, text):
     path.write_bytes(text.encode("latin-1"))
     record.tasks.append(TaskRecord(name="more", step="more"))
     assert "more" in dags.units(record).needs
+
+
+@pytest.mark.parametrize(
+    ("progress", "error", "work"),
+    [
+        ("", "", "running"),
+        ("12/48 rows, 7 rows/s", "", "12/48 rows, 7 rows/s"),
+        ("150/150 steps, 1.74 steps/s, loss 0.29, 27 images/s", "", "150/150 steps, 1.74 steps/s"),
+        ("12/48 rows", "It broke\nhere.", "It broke here."),
+        ("", "x" * 100, "x" * 32 + "…"),
+    ],
+)
+def test_what_a_box_says_fits_into_it(progress, error, work):
+    box = TaskBox("t", "t", "t", "running", 0, 0, 1, progress, error)
+    assert box.work == work
