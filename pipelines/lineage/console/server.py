@@ -34,7 +34,9 @@ def serve(home: Path, host: str, port: int, open_browser: bool) -> None:
     )
     server = uvicorn.Server(config)
     listener = _listener(host, port)
-    shown = host if ":" not in host else f"[{host}]"
+    # Of "every address" the name of this machine is one that others can open.
+    named = socket.gethostname() if host in ("0.0.0.0", "::") else host
+    shown = named if ":" not in named else f"[{named}]"
     url = f"http://{shown}:{listener.getsockname()[1]}"
     if access.token:
         url += f"{LOGIN_PATH}?link={access.link}"
