@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from components.data.manifest import ManifestError
 from components.data.options import OptionError
 from components.data.shards import ShardError
-from components.data.storage import NotFound, StorageError
+from components.data.storage import InvalidPath, NotFound, StorageError
 from components.report.data import ReportError
 from pipelines.lineage.console import artifacts, compare, explorer, review, run_pages, static, tuning
 from pipelines.lineage.console.catalog import Catalog, Missing
@@ -32,6 +32,7 @@ from pipelines.store.server import StoreServerError
 _STATUS: dict[type[Exception], int] = {
     Missing: 404,
     NotFound: 404,
+    InvalidPath: 404,
     FilterError: 400,
     MarkError: 400,
     OptionError: 400,

@@ -32,7 +32,9 @@ class Catalog:
         self._reader = ManifestReader()
         self._graph: Graph | None = None
         self._graph_age = 0.0
-        self._checked: dict[str, Found] = {}
+        # Ids of manifests whose files were looked at, with why some are not opened.
+        self._checked: set[tuple[str, str]] = set()
+        self._refused: dict[str, str] = {}
         self._lock, self._building = Lock(), Lock()
 
     def record(self, run_id: str) -> RunRecord:
@@ -76,26 +78,38 @@ class Catalog:
             records = self.records()
             stores, problems = open_roots(self.home, records)
             graph = build(stores, records, self._reader)
-            self._graph = replace(graph, problems=(*problems, *graph.problems))
+            inside, outside = self._sorted_out(graph)
+            problems = [*problems, *graph.problems, *outside]
+            self._graph = replace(graph, manifests=inside, problems=tuple(problems))
             self._graph_age = time.monotonic()
             return self._graph
 
     def found(self, artifact_id: str) -> Found:
-        """The manifest of an artifact with exactly this id, and its store. Raises Missing.
+        """The manifest of an artifact with exactly this id, and its store.
 
-        Its files are checked: none may lie outside its data root.
+        Raises Missing, and LineageError for one that names files outside its data root.
         """
-        known = self._checked.get(artifact_id)
-        if known is not None:
-            return known
         for fresh in (False, True):
-            found = self.graph(fresh=fresh).manifests.get(artifact_id)
-            if found is not None:
-                for path, _ in found.manifest.data_files():
-                    check_inside(found.store, path)
-                self._checked[artifact_id] = found
-                return found
+            graph = self.graph(fresh=fresh)
+            if artifact_id in graph.manifests:
+                return graph.manifests[artifact_id]
+            if artifact_id in self._refused:
+                raise LineageError(self._refused[artifact_id])
         raise Missing(f"There is no artifact {artifact_id!r} in the data roots of these runs.")
+
+    def _sorted_out(self, graph: Graph) -> tuple[dict[str, Found], list[str]]:
+        """The manifests of a graph whose files all lie inside their data roots, and why the others do not."""
+        for id, found in graph.manifests.items():
+            if (id, found.uri) in self._checked:
+                continue
+            self._checked.add((id, found.uri))
+            self._refused.pop(id, None)
+            try:
+                check_files(found.store, found.manifest)
+            except LineageError as error:
+                self._refused[id] = str(error)
+        inside = {id: found for id, found in graph.manifests.items() if id not in self._refused}
+        return inside, list(self._refused.values())
 
     def dataset(self, dataset_id: str) -> tuple[Store, DatasetManifest]:
         """A dataset by its id. Raises Missing."""
@@ -111,6 +125,12 @@ class Catalog:
         if name not in files:
             raise Missing(f"{artifact_id} has no file {name!r}.")
         return found.manifest, found.store.read(files[name].path)
+
+
+def check_files(store: Store, manifest: Manifest) -> None:
+    """Raises LineageError when one of an artifact's files lies outside its data root."""
+    for path, _ in manifest.data_files():
+        check_inside(store, path)
 
 
 def check_inside(store: Store, path: str) -> None:

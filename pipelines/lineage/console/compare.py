@@ -5,8 +5,13 @@ from typing import Any
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from pipelines.lineage.console.site import TheSite
-from pipelines.runs.diff import diff
+from components.data.manifest import ManifestError
+from components.data.storage import NotFound
+from pipelines.lineage.console.catalog import check_files
+from pipelines.lineage.console.site import Site, TheSite
+from pipelines.lineage.roots import open_root
+from pipelines.runs.diff import diff, selected_dataset
+from pipelines.runs.record import DONE, RunError, RunRecord
 
 router = APIRouter()
 PHOTOS_SHOWN = 24
@@ -20,6 +25,8 @@ def compare_page(site: TheSite, before: str = "", after: str = "") -> Response:
     content["ids"] = site.catalog.runs.ids()[:RUNS_OFFERED]
     if before and after:
         one, other = site.catalog.record(before), site.catalog.record(after)
+        for record in (one, other):
+            _check_selections(site, record)
         compared = diff(site.catalog.home, one.run_id, other.run_id)
         content["compared"] = compared
         content["datasets"] = {
@@ -27,3 +34,14 @@ def compare_page(site: TheSite, before: str = "", after: str = "") -> Response:
             for name in compared.rows
         }
     return site.pages.render("compare.html.j2", content)
+
+
+def _check_selections(site: Site, record: RunRecord) -> None:
+    """Raises LineageError when a selection that `diff` would read names files outside its data root."""
+    for task in record.tasks:
+        if task.step == "selection" and task.state in DONE:
+            try:
+                dataset = selected_dataset(site.catalog.home, record, task.name)
+            except (NotFound, ManifestError, RunError):
+                continue  # `diff` says so
+            check_files(open_root(site.catalog.home, record), dataset)

@@ -17,7 +17,7 @@ def log_tail(runs: Runs, run_id: str, task: TaskRecord) -> str:
     try:
         folder = runs.folder_of(task.reused_from or run_id).resolve()
         path = (folder / task.log).resolve()
-        if not path.is_relative_to(folder):
+        if not path.is_relative_to(folder) or not folder.is_relative_to(runs.folder.resolve()):
             return ""
         return _tail(path)
     except (OSError, ValueError, RuntimeError):

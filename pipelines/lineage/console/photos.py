@@ -17,7 +17,7 @@ from pipelines.lineage.console.catalog import Missing
 IMAGES = "images"
 SIDES_PX = (160, 900)  # a thumbnail, and a photo to look at
 _KEPT_BYTES = 64_000_000  # of JPEGs
-_KEPT_GROUPS = 3  # row groups of original bytes, 100 photos each
+_KEPT_GROUP_BYTES = 256_000_000  # of original bytes, in row groups of 100 photos
 
 
 class Photos:
@@ -67,11 +67,14 @@ class Photos:
                 if row < start + count:
                     images = file.read_row_group(group, ["image"]).column(0).to_pylist()
                     self._groups[shard.path, start] = images
-                    while len(self._groups) > _KEPT_GROUPS:
+                    while len(self._groups) > 1 and self._group_bytes() > _KEPT_GROUP_BYTES:
                         self._groups.popitem(last=False)
                     return images[row - start]
                 start += count
         return None
+
+    def _group_bytes(self) -> int:
+        return sum(len(image or b"") for images in self._groups.values() for image in images)
 
 
 def has_photos(dataset: DatasetManifest) -> bool:

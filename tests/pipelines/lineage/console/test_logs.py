@@ -46,4 +46,6 @@ def test_no_path_leads_out_of_the_run(runs, way):
 def test_a_link_does_not_lead_out_of_the_run(runs, tmp_path):
     (runs.folder_of("run") / "log.txt").symlink_to(tmp_path / "secret.txt")
     assert tail(runs, "log.txt") == ""
+    runs.folder_of("linked").symlink_to(tmp_path)
+    assert tail(runs, "secret.txt", reused_from="linked") == ""
     assert tail(runs, "absent.txt") == tail(runs, "") == ""
