@@ -45,5 +45,12 @@ def _joined(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def small_columns(dataset: DatasetManifest) -> list[str]:
-    """The columns that can be filtered and shown: all but the blobs."""
-    return [name for name in dataset.columns if name not in BLOB_COLUMNS]
+    """The columns that can be filtered and shown: all but the blobs, and those of distinct texts."""
+    # An encoded dataset also has a group with a row for each text.
+    names = [
+        name
+        for group in dataset.groups.values()
+        if group.merged.rows == dataset.rows
+        for name in group.columns
+    ]
+    return [name for name in dict.fromkeys(names) if name not in BLOB_COLUMNS]

@@ -21,6 +21,7 @@ from components.data.manifest import DatasetManifest
 from components.data.options import parse_options
 from components.data.scope import float_column
 from components.data.storage import Store
+from components.report.data import ReportError
 from components.report.verdicts import selection_record
 from components.selection.columns import equals, exactly, flag, numbers
 from components.selection.options import SelectionOptions
@@ -118,6 +119,11 @@ class Explorer:
     """
 
     def __init__(self, columns: Columns, store: Store, dataset: DatasetManifest) -> None:
+        if "selection" not in dataset.groups:
+            raise ReportError(
+                f"Dataset {dataset.name} {dataset.id} holds no verdicts of a selection: explore the "
+                "thresholds of the dataset that the selection made."
+            )
         self.base = parse_options(SelectionOptions, selection_record(dataset).options, step="selection")
         everything = SelectionOptions(
             crop_to_subject=True,

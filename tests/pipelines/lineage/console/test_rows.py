@@ -147,6 +147,17 @@ def test_every_small_column_of_a_real_dataset_can_be_filtered(gallery):
     assert len(OPERATORS) == 7
 
 
+def test_a_group_with_other_rows_cannot_be_filtered(planted):
+    columns, store, dataset = planted
+    texts = pa.table({"text_id": ["a", "b"], "text": ["x", "y"]}, schema=arrow_schema(["text_id", "text"]))
+    file = write_file(store, "planted/texts/1", "merged", texts).file
+    group = Group(name="texts", group_id="1", columns=["text_id", "text"], merged=file)
+    encoded = dataset.model_copy(update={"groups": {**dataset.groups, "texts": group}})
+    assert "text" not in column_help(encoded)
+    with pytest.raises(FilterError, match="text"):
+        matching(columns, store, encoded, [Filter("text", "is", "x")])
+
+
 def test_columns_are_read_once_and_shared_between_datasets(gallery, monkeypatch):
     import pipelines.lineage.console.columns as module
 

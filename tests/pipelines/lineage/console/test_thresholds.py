@@ -210,6 +210,15 @@ def test_a_dataset_without_a_selection_is_refused(gallery):
         Explorer(Columns(), gallery.store, gallery.made[0])
 
 
+def test_what_was_made_from_a_selection_is_refused_too(gallery):
+    groups = {name: group for name, group in gallery.dataset.groups.items() if name != "selection"}
+    later = gallery.dataset.model_copy(
+        update={"groups": groups, "step": "encoding", "history": [gallery.dataset.record()]}
+    )
+    with pytest.raises(ReportError, match="the selection made"):
+        Explorer(Columns(), gallery.store, later)
+
+
 def test_no_rows_at_all_can_be_explored(tmp_path):
     store = open_store(str(tmp_path))
     dataset = step.run(Task(str(tmp_path)), scored_dataset(store, scored_rows(0)), options=SelectionOptions())
