@@ -94,13 +94,12 @@ class EncodedDataset:
     def _load_texts(self) -> None:
         if self._states:
             return
-        width = int(self._texts.policy["width"])
         for shard in self._texts.shards:
-            for row in read_file(self._store, shard, ["text_id", "text", "text_states"]).to_pylist():
+            columns = ["text_id", "text", "text_tokens", "text_states"]
+            for row in read_file(self._store, shard, columns).to_pylist():
                 self._words[row["text_id"]] = row["text"]
-                self._states[row["text_id"]] = np.frombuffer(row["text_states"], np.float16).reshape(
-                    -1, width
-                )
+                states = np.frombuffer(row["text_states"], np.float16)
+                self._states[row["text_id"]] = states.reshape(row["text_tokens"], -1)
 
 
 def breed_positions(breeds: Sequence[str | None], table: Sequence[str]) -> np.ndarray:

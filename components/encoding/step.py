@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +27,12 @@ from components.data.shards import (
 from components.data.task import Task, step_id
 from components.encoding.options import EncodingOptions
 from components.encoding.picture import training_picture
+from components.model.policy import text_policy
+from components.model.published import CLIP
+from components.model.weights import resolve
+
+if TYPE_CHECKING:
+    from components.model.text import TextTower
 
 INPUTS = ("dataset",)
 IMAGE = "dogflow-train"
@@ -192,19 +198,22 @@ def _pictures(
 
 def _texts(task: Task, options: EncodingOptions, texts: list[str], name: str) -> Group:
     """The texts group: states of every distinct text, computed once."""
-    from components.model.text import load_text_tower
-
-    tower = load_text_tower(options.text_model, options.device)
-    policy: dict[str, Any] = {**tower.policy, "width": tower.width}
+    policy = text_policy(resolve(options.text_model, CLIP))
     folder = f"{name}/{TEXTS}/{derive_id(policy=policy, code_version=code_version('encoding'))}"
     columns = ["text_id", "text", "text_tokens", "text_states"]
     files = []
+    tower: TextTower | None = None
     progress = Progress("encoding (texts)", len(texts), "texts")
     for start in range(0, len(texts), TEXTS_PER_SHARD):
         chunk = texts[start : start + TEXTS_PER_SHARD]
         key = derive_id(texts=[text_id(text) for text in chunk])
         receipt = read_receipt(task.store, folder, key)
         if receipt is None:
+            if tower is None:
+                # Slow to import and to load, which stored texts save.
+                from components.model.text import load_text_tower
+
+                tower = load_text_tower(options.text_model, options.device)
             states = tower.lower_states(chunk)
             rows = [states.row(i)[0].half().numpy() for i in range(len(chunk))]
             table = pa.table(
@@ -217,8 +226,10 @@ def _texts(task: Task, options: EncodingOptions, texts: list[str], name: str) ->
                 schema=arrow_schema(columns),
             )
             receipt = write_file(task.store, folder, key, table)
+            progress.add(len(chunk))
+        else:
+            progress.skip(len(chunk))
         files.append(receipt.file)
-        progress.add(len(chunk))
     small = [column for column in columns if column not in BLOB_COLUMNS]
     tables = [read_file(task.store, file, small) for file in files]
     key = derive_id(merged=[file.key for file in files])

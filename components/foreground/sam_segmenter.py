@@ -1,14 +1,12 @@
-"""SAM behind the Segmenter protocol: the encoder runs on batches of pictures, the decoder on each prompt.
+"""SAM answering prompts: the encoder runs on batches of pictures, the decoder on each prompt.
 
 Choice of the mask: SAM answers a prompt with three nested masks and a guess of each one's IoU; the best guess
 among those that are not empty is taken. Largest area is not used, for it picks the background.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import version
-from typing import Any
 
 import cv2
 import numpy as np
@@ -17,16 +15,14 @@ from segment_anything.modeling import Sam
 from segment_anything.utils.transforms import ResizeLongestSide
 
 from components.foreground.grid import union_of_subjects
+from components.foreground.policy import SPECK_SHARE
 from components.foreground.prompts import BoxPrompt, GridPrompt, PointPrompt, Prompt
 from components.foreground.segmenter import Mask
 from components.model.cores import Cores
-from components.model.device import dtype_name, pick_device, pick_dtype, precision
+from components.model.device import pick_device, pick_dtype, precision
 from components.model.published import SAM
 from components.model.sam import load_sam
 from components.model.weights import resolve
-
-# Islands and holes below this share of the mask are noise; they would blow up the subject's box.
-SPECK_SHARE = 0.01
 
 
 @dataclass(frozen=True)
@@ -38,7 +34,7 @@ class _Frame:
 
 
 class SamSegmenter:
-    """A Segmenter of a SAM network. Safe to call from many threads.
+    """Answers prompts with a SAM network. Safe to call from many threads.
 
     encoder_batch: pictures in the encoder at a time, on all cores together; it changes speed and memory, not
     the masks (beyond rounding).
@@ -48,7 +44,6 @@ class SamSegmenter:
         self,
         network: Sam,
         *,
-        identity: Mapping[str, str] | None = None,
         device: str = "auto",
         dtype: str = "auto",
         encoder_batch: int = 4,
@@ -59,19 +54,6 @@ class SamSegmenter:
         self.encoder_batch = max(1, encoder_batch)
         self._cores = Cores(self.device)
         self._resize = ResizeLongestSide(network.image_encoder.img_size)
-        self._identity = dict(identity or {})
-
-    @property
-    def policy(self) -> dict[str, Any]:
-        """What changes a mask. The decoder and the mask's upscaling always run in fp32."""
-        return {
-            **self._identity,
-            "dtype": dtype_name(self.dtype),
-            "library": f"segment-anything {version('segment-anything')}",
-            "preprocessing": f"PIL bilinear, long side {self._resize.target_length} px, zero padding",
-            "mask": "best predicted IoU of three, non-empty, logit > 0",
-            "speck_share": SPECK_SHARE,
-        }
 
     def segment(self, images: Sequence[np.ndarray], prompts: Sequence[Sequence[Prompt]]) -> list[list[Mask]]:
         """One mask a prompt for each picture; see Segmenter. Raises ValueError for bad shapes."""
@@ -184,11 +166,8 @@ def load_segmenter(
 
     Raises WeightsError, DeviceError.
     """
-    resolved = resolve(reference, SAM)
-    network = load_sam(resolved.path)
-    return SamSegmenter(
-        network, identity=resolved.identity, device=device, dtype=dtype, encoder_batch=encoder_batch
-    )
+    network = load_sam(resolve(reference, SAM).path)
+    return SamSegmenter(network, device=device, dtype=dtype, encoder_batch=encoder_batch)
 
 
 def bf16_drift(segmenter: SamSegmenter, images: Sequence[np.ndarray], prompts: Sequence[Prompt]) -> float:

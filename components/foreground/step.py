@@ -20,7 +20,7 @@ from components.data.task import Batches, Task, add_group
 from components.foreground.forecast import forecast, seconds_per_image
 from components.foreground.options import ForegroundOptions
 from components.foreground.prompts import Prompt, prompts_for
-from components.foreground.segmenter import Mask, Segmenter
+from components.foreground.segmenter import Mask, Sam, Segmenter
 from components.foreground.subject import score_subject
 
 INPUTS = ("dataset",)
@@ -47,13 +47,7 @@ def run(
     `segmenter` replaces SAM (a stand-in that knows the truth, or another network). Raises WeightsError when
     the model is not on this machine: nothing is downloaded here.
     """
-    if segmenter is None:
-        from components.foreground.sam_segmenter import load_segmenter
-
-        segmenter = load_segmenter(
-            options.model, device=options.device, dtype=options.dtype, encoder_batch=options.batch_size
-        )
-    scorer = _Scorer(task, dataset, options, segmenter)
+    scorer = _Scorer(task, dataset, options, segmenter or Sam(options))
     with scorer:
         return add_group(
             task,

@@ -2,7 +2,7 @@
 
 import torch
 
-from components.data.encoded import SAMPLES, TEXTS
+from components.data.encoded import SAMPLES
 from components.data.manifest import DatasetManifest
 from components.initialization.options import InitializationOptions
 from components.model.flow_model import FlowModel
@@ -15,14 +15,14 @@ def fresh_model(dataset: DatasetManifest, options: InitializationOptions) -> Flo
 
     Raises ValueError when the preset draws pictures of another size.
     """
-    samples, texts = dataset.groups[SAMPLES].policy, dataset.groups[TEXTS].policy
-    config = preset(options.preset, text_width=int(texts["width"]), num_breeds=len(samples["breeds"]))
+    samples = dataset.groups[SAMPLES].policy
+    upper = load_text_tower(options.text_model, "cpu").upper()
+    config = preset(options.preset, text_width=upper.width, num_breeds=len(samples["breeds"]))
     if samples["shape"] != [config.size_px, config.size_px, config.channels]:
         raise ValueError(
             f"initialization.preset={options.preset} draws {config.size_px} px pictures, but the dataset was "
             f"encoded with encoding.size_px={samples['shape'][0]}; make the two equal."
         )
-    upper = load_text_tower(options.text_model, "cpu").upper()
     # A forked generator: the caller's random state is as it was.
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(options.seed)

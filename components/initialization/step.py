@@ -1,12 +1,18 @@
 """Make the untrained model that the first training stage starts from."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from components.data.artifacts import ModelManifest
-from components.data.encoded import SAMPLES
+from components.data.encoded import SAMPLES, TEXTS
 from components.data.identity import code_version
 from components.data.manifest import DatasetManifest
 from components.data.options import identity_options
 from components.data.task import Task, step_id, stored
 from components.initialization.options import InitializationOptions
+from components.model.policy import text_policy
+from components.model.published import CLIP
+from components.model.weights import resolve
 
 INPUTS = ("dataset",)
 RESULT_KIND = "Model"
@@ -17,9 +23,17 @@ def run(task: Task, dataset: DatasetManifest, *, options: InitializationOptions)
     """A network with fresh weights, sized for the breeds and texts of an encoded dataset.
 
     A step of its own because every training stage then takes a model, and KFP has no optional artifacts.
-    Raises ValueError when the preset does not fit the dataset.
+    Raises ValueError when the preset or the text model does not fit the dataset, and WeightsError when the
+    text model is not on this machine.
     """
-    model_id = step_id("initialization", [dataset], options, {})
+    policy = text_policy(resolve(options.text_model, CLIP))
+    stored_states = dataset.groups[TEXTS].policy
+    if policy != stored_states:
+        raise ValueError(
+            f"initialization.text_model={options.text_model} is {_said(policy)}, but the texts here were "
+            f"encoded with {_said(stored_states)}; give the same model as encoding.text_model."
+        )
+    model_id = step_id("initialization", [dataset], options, policy)
     manifest = ModelManifest(
         name=dataset.name.removesuffix("-encoded"),
         id=model_id,
@@ -48,3 +62,7 @@ def run(task: Task, dataset: DatasetManifest, *, options: InitializationOptions)
     return manifest.model_copy(update={"files": files, "counters": counters, "details": details}).save(
         task.store
     )
+
+
+def _said(policy: Mapping[str, Any]) -> str:
+    return f"{policy['model']} (weights {str(policy['weights_sha256'])[:12]}, {policy['library']})"

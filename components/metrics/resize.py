@@ -7,8 +7,6 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-BICUBIC = "bicubic-antialias-float"
-
 
 def resize_bicubic(images: np.ndarray, size_px: int) -> Tensor:
     """(N, H, W, 3) uint8 -> (N, 3, size, size) float32 in 0..255, by the antialiased bicubic filter.
@@ -18,7 +16,7 @@ def resize_bicubic(images: np.ndarray, size_px: int) -> Tensor:
     """
     if images.ndim != 4 or images.shape[3] != 3 or images.dtype != np.uint8:
         raise ValueError(f"images must be (N, H, W, 3) uint8, got {images.shape} {images.dtype}")
-    pixels = torch.from_numpy(np.ascontiguousarray(images)).permute(0, 3, 1, 2).float()
+    pixels = torch.tensor(images).permute(0, 3, 1, 2).float()
     if pixels.shape[2:] == (size_px, size_px):
         return pixels
     resized = functional.interpolate(pixels, (size_px, size_px), mode="bicubic", antialias=True)

@@ -12,6 +12,7 @@ from open_clip.transform import PreprocessCfg, image_transform_v2
 from PIL import Image
 
 from components.model.device import dtype_name, pick_device, pick_dtype, precision
+from components.model.policy import clip_policy
 from components.model.published import CLIP
 from components.model.weights import ResolvedWeights, WeightsError, resolve
 
@@ -23,8 +24,8 @@ _ARCHIVE_EXTRAS = ("input_resolution", "context_length", "vocab_size")
 class ClipModel:
     """A CLIP model that turns pictures and texts into comparable unit vectors. Threads may share it.
 
-    `policy` describes weights, arithmetic and preprocessing: two models with equal policies give equal scores
-    (to rounding). `image_size` is the side of the square the image tower sees, in px.
+    `policy` is what changes a score, see components.model.policy. `image_size` is the side of the square that
+    the image tower sees, in px.
     """
 
     reference: str
@@ -107,7 +108,7 @@ def load_clip(reference: str, *, device: str = "auto", dtype: str = "auto") -> C
         dtype=arithmetic,
         image_size=size if isinstance(size, int) else max(size),
         embed_dim=int(config["embed_dim"]),
-        policy=_policy(resolved, arithmetic, preprocessing, int(network.context_length)),
+        policy=clip_policy(resolved, dtype_name(arithmetic)),
         config=config,
     )
 
@@ -148,9 +149,7 @@ def _config(name: str, resolved: ResolvedWeights) -> dict[str, Any]:
 def _create(name: str, resolved: ResolvedWeights) -> Any:
     if resolved.folder:
         return open_clip.create_model(name, precision="fp32", device="cpu")
-    tag = (
-        {} if "@" in resolved.reference else open_clip.get_pretrained_cfg(*resolved.reference.rsplit("/", 1))
-    )
+    tag = open_clip.get_pretrained_cfg(resolved.model_name, resolved.tag) if resolved.tag else {}
     # open_clip only warns when a tag was trained with QuickGELU and the architecture's name does not say so;
     # every score would be slightly wrong.
     quick_gelu = bool(tag.get("quick_gelu"))
@@ -184,17 +183,3 @@ def _archive_state(resolved: ResolvedWeights) -> dict[str, torch.Tensor]:
         warnings.simplefilter("ignore", FutureWarning)
         state = torch.jit.load(str(resolved.path), map_location="cpu").state_dict()
     return {key: value.float() for key, value in state.items() if key not in _ARCHIVE_EXTRAS}
-
-
-def _policy(
-    resolved: ResolvedWeights, dtype: torch.dtype, preprocessing: Mapping[str, Any], context_length: int
-) -> dict[str, Any]:
-    plain = {key: list(value) if isinstance(value, tuple) else value for key, value in preprocessing.items()}
-    return {
-        **resolved.identity,
-        "dtype": dtype_name(dtype),
-        "library": f"open_clip {open_clip.__version__}",
-        "decoder": "PIL resize of upright sRGB uint8",
-        "preprocessing": dict(sorted(plain.items())),
-        "context_length": context_length,
-    }

@@ -7,7 +7,7 @@ stage can train them. Lower then upper equals the tower's own token states (test
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -17,8 +17,8 @@ from open_clip.model import CLIPTextCfg, _build_text_tower
 from torch import Tensor, nn
 
 from components.model.clip import load_clip
+from components.model.policy import UPPER_LAYERS
 
-UPPER_LAYERS = 2
 Tokenizer = Callable[[list[str]], Tensor]
 """texts -> token ids (N, context) int64, padded."""
 
@@ -80,14 +80,7 @@ class UpperText(nn.Module):
 class TextTower:
     """A frozen CLIP text tower. `config` is open_clip's text_cfg as a dict, plus "quick_gelu"."""
 
-    def __init__(
-        self,
-        model: nn.Module,
-        tokenizer: Tokenizer,
-        config: dict[str, Any],
-        policy: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.policy = {**(policy or {}), "states_below_layers": UPPER_LAYERS}
+    def __init__(self, model: nn.Module, tokenizer: Tokenizer, config: dict[str, Any]) -> None:
         # open_clip has two layouts: CLIP keeps the tower's parts on itself, CustomTextCLIP under `.text`.
         inner = getattr(model, "text", None)
         self.tower: Any = inner if isinstance(inner, nn.Module) else model
@@ -172,5 +165,4 @@ def load_text_tower(reference: str, device: str = "auto") -> TextTower:
     """
     clip = load_clip(reference, device=device, dtype="fp32")
     text_cfg = {**clip.config["text_cfg"], "quick_gelu": clip.config.get("quick_gelu", False)}
-    policy = {key: value for key, value in clip.policy.items() if key not in ("preprocessing", "decoder")}
-    return TextTower(clip.network, clip.tokenizer, text_cfg, policy)
+    return TextTower(clip.network, clip.tokenizer, text_cfg)

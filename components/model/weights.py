@@ -35,7 +35,8 @@ class ResolvedWeights:
 
     path: the weights file. folder: True when a configuration beside it describes the model. sha256 and
     config_sha256 ("" without a configuration): hex digests of the two files. model_name: the open_clip
-    architecture, "" for a folder. published: whether the sha256 equals the one its authors publish.
+    architecture, "" for a folder. tag: open_clip's name of published weights, which fixes how they want their
+    pictures. published: whether the sha256 equals the one its authors publish.
     """
 
     reference: str
@@ -45,13 +46,15 @@ class ResolvedWeights:
     config_sha256: str = ""
     folder: bool = False
     model_name: str = ""
+    tag: str = ""
     published: bool = False
 
     @property
     def identity(self) -> dict[str, str]:
         """What a score policy says about the weights: contents only, so that it is equal on every machine."""
         name = self.model_name or ("folder" if self.folder else "checkpoint")
-        return {"model": name, "weights_sha256": self.sha256, "config_sha256": self.config_sha256}
+        model = f"{name}/{self.tag}" if self.tag else name
+        return {"model": model, "weights_sha256": self.sha256, "config_sha256": self.config_sha256}
 
 
 def cache_folder() -> Path:
@@ -142,12 +145,14 @@ def _resolve_published(entry: PublishedWeights) -> ResolvedWeights:
         if path.is_file():
             digest = sha256_of(path)
             check_published(file, path, digest, entry.reference)
+            name, _, tag = entry.reference.partition("/")  # a SAM model has no tag
             return ResolvedWeights(
                 entry.reference,
                 entry.kind,
                 path,
                 digest,
-                model_name=entry.reference.rpartition("/")[0] if entry.kind == CLIP else entry.reference,
+                model_name=name,
+                tag=tag,
                 published=len(file.sha256) == 64,
             )
     raise WeightsError(_absent(entry, folder))

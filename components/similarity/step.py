@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,10 +15,16 @@ from components.data.manifest import DatasetManifest
 from components.data.scope import scope_columns, scope_rules, skipped_by
 from components.data.scores import ScoreCache
 from components.data.task import Batches, Task, add_group
+from components.model.policy import arithmetic, clip_policy
+from components.model.published import CLIP
+from components.model.weights import resolve
 from components.similarity.confidence import TEMPLATES, BreedConfidence
 from components.similarity.cosine import cosine
-from components.similarity.embeddings import Embedder, TextEmbeddings
+from components.similarity.embeddings import TextEmbeddings
 from components.similarity.options import SimilarityOptions
+
+if TYPE_CHECKING:
+    from components.model.clip import ClipModel
 
 INPUTS = ("dataset",)
 SPLIT = True
@@ -29,10 +36,8 @@ def run(task: Task, dataset: DatasetManifest, *, options: SimilarityOptions) -> 
 
     Raises WeightsError when the model is not on this machine: nothing is downloaded here.
     """
-    from components.model.clip import bf16_drift, load_clip
-
-    model = load_clip(options.model, device=options.device, dtype=options.dtype)
-    scorer = _Scorer(task, options, model, model.image_size, dict(model.policy))
+    policy = clip_policy(resolve(options.model, CLIP), arithmetic(options.dtype, options.device))
+    scorer = _Scorer(task, options, policy)
     with scorer:
         result = add_group(
             task,
@@ -45,9 +50,10 @@ def run(task: Task, dataset: DatasetManifest, *, options: SimilarityOptions) -> 
             policy=scorer.policy,
         )
     if scorer.sample:
-        drift = bf16_drift(
-            model, scorer.sample, [f"a photo of a {name}" for name in scorer.labels.values()][:8]
-        )
+        from components.model.clip import bf16_drift
+
+        texts = [f"a photo of a {name}" for name in scorer.labels.values()][:8]
+        drift = bf16_drift(scorer.model, scorer.sample, texts)
         print(
             f"similarity: {scorer.embedded} pictures embedded; largest bfloat16 drift of a cosine {drift:.2e}"
         )
@@ -61,9 +67,7 @@ class _Scorer:
         self,
         task: Task,
         options: SimilarityOptions,
-        embedder: Embedder,
-        image_size: int,
-        model: dict[str, Any],
+        policy: dict[str, Any],
     ):
         self.options = options
         self.scope = scope_rules(
@@ -75,19 +79,30 @@ class _Scorer:
         )
         self.labels = _labels(options)
         self.policy = {
-            "model": model,
+            "model": policy,
             "templates": list(TEMPLATES),
             "breeds": [list(item) for item in sorted(self.labels.items())],
         }
         self.embedded = 0
         self.sample: list[np.ndarray] = []
-        self._embedder = embedder
-        self._side_px = image_size
-        self._texts = TextEmbeddings(embedder)
-        self._confidence = BreedConfidence(embedder, self.labels)
         self._pool = ThreadPoolExecutor(task.workers)
         schema = pa.schema([pa.field("embedding", pa.list_(pa.float32()))])
-        self._cache = ScoreCache(task.store, "similarity", {"image": model}, schema)
+        self._cache = ScoreCache(task.store, "similarity", {"image": policy}, schema)
+
+    @cached_property
+    def model(self) -> "ClipModel":
+        # Slow to import and to load, which stored scores save.
+        from components.model.clip import load_clip
+
+        return load_clip(self.options.model, device=self.options.device, dtype=self.options.dtype)
+
+    @cached_property
+    def _texts(self) -> TextEmbeddings:
+        return TextEmbeddings(self.model)
+
+    @cached_property
+    def _confidence(self) -> BreedConfidence:
+        return BreedConfidence(self.model, self.labels)
 
     def __enter__(self) -> "_Scorer":
         return self
@@ -145,7 +160,7 @@ class _Scorer:
             for key, item in zip(part, decoded, strict=True):
                 if isinstance(item, ImageError):
                     errors.update(dict.fromkeys(missing[key], str(item)))
-            embeddings = answers(self._embedder.embed_images, list(pictures.values()))
+            embeddings = answers(self.model.embed_images, list(pictures.values()))
             self.embedded += len(pictures)
             self.sample = self.sample or list(pictures.values())[:8]
             for key, vector in zip(pictures, embeddings, strict=True):
@@ -159,7 +174,7 @@ class _Scorer:
     def _decode(self, data: bytes) -> np.ndarray | ImageError:
         try:
             # Twice the model's side keeps its own resize the one that decides what it sees.
-            return decode_reduced(data, 2 * self._side_px)
+            return decode_reduced(data, 2 * self.model.image_size)
         except ImageError as error:
             return error
 

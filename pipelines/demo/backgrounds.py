@@ -14,7 +14,7 @@ from pipelines.demo.palettes import Color
 Paint = Callable[[int, np.random.Generator], np.ndarray]
 
 
-def _noise(size_px: int, cell: float, rng: np.random.Generator, stretch: float = 1.0) -> np.ndarray:
+def noise(size_px: int, cell: float, rng: np.random.Generator, stretch: float = 1.0) -> np.ndarray:
     """Smooth noise (H,W) float32 in about -1..1; features are cell * size pixels, `stretch` times wider."""
     rows = max(int(1 / cell), 2)
     columns = max(int(1 / cell / stretch), 2)
@@ -22,9 +22,7 @@ def _noise(size_px: int, cell: float, rng: np.random.Generator, stretch: float =
     return cv2.resize(grid, (size_px, size_px), interpolation=cv2.INTER_CUBIC)
 
 
-def _split(
-    size_px: int, horizon: float, above: tuple[Color, Color], below: tuple[Color, Color]
-) -> np.ndarray:
+def split(size_px: int, horizon: float, above: tuple[Color, Color], below: tuple[Color, Color]) -> np.ndarray:
     """Two vertical gradients that meet at `horizon` (fraction of the height): (H,W,3) float32."""
     rows = (np.arange(size_px, dtype=np.float32) + 0.5)[:, None] / size_px
     up = np.clip(rows / horizon, 0, 1)
@@ -52,7 +50,7 @@ def _studio(size_px: int, rng: np.random.Generator) -> np.ndarray:
 
 def _grass(size_px: int, rng: np.random.Generator) -> np.ndarray:
     horizon = rng.uniform(0.42, 0.6)
-    image = _split(size_px, horizon, ((196, 204, 210), (222, 224, 222)), ((118, 142, 88), (92, 120, 66)))
+    image = split(size_px, horizon, ((196, 204, 210), (222, 224, 222)), ((118, 142, 88), (92, 120, 66)))
     for _ in range(int(rng.integers(3, 7))):
         tree = (
             rng.uniform(0, 1),
@@ -63,24 +61,24 @@ def _grass(size_px: int, rng: np.random.Generator) -> np.ndarray:
         tone = rng.uniform(0.85, 1.15)
         _blob(image[: int(horizon * size_px)], *tree, (int(98 * tone), int(118 * tone), int(92 * tone)))
     rows = slice(int(horizon * size_px), size_px)
-    image[rows] *= 1 + 0.12 * _noise(size_px, 0.02, rng, 0.4)[rows, :, None]
-    image[rows] *= 1 + 0.08 * _noise(size_px, 0.2, rng, 2)[rows, :, None]
+    image[rows] *= 1 + 0.12 * noise(size_px, 0.02, rng, 0.4)[rows, :, None]
+    image[rows] *= 1 + 0.08 * noise(size_px, 0.2, rng, 2)[rows, :, None]
     return image
 
 
 def _beach(size_px: int, rng: np.random.Generator) -> np.ndarray:
     horizon = rng.uniform(0.32, 0.46)
     shore = rng.uniform(0.56, 0.68)
-    image = _split(size_px, horizon, ((184, 198, 212), (220, 224, 226)), ((116, 146, 164), (150, 174, 182)))
-    edge = shore + 0.025 * _noise(size_px, 0.3, rng)[0]
+    image = split(size_px, horizon, ((184, 198, 212), (220, 224, 226)), ((116, 146, 164), (150, 174, 182)))
+    edge = shore + 0.025 * noise(size_px, 0.3, rng)[0]
     rows = np.arange(size_px)[:, None] / size_px
     sand = rows > edge[None, :]
     tone = np.array([208, 199, 184], np.float32) * (1 - 0.12 * np.clip(rows - shore, 0, 1))[..., None]
-    image = np.where(sand[..., None], tone * (1 + 0.05 * _noise(size_px, 0.015, rng)[..., None]), image)
+    image = np.where(sand[..., None], tone * (1 + 0.05 * noise(size_px, 0.015, rng)[..., None]), image)
     foam = np.abs(rows - edge[None, :]) < 0.012
     image[foam] = (240, 242, 240)
     sea = (rows > horizon) & ~sand
-    waves = 1 + 0.07 * _noise(size_px, 0.02, rng, 8)
+    waves = 1 + 0.07 * noise(size_px, 0.02, rng, 8)
     return np.where(sea[..., None], image * waves[..., None], image)
 
 
@@ -91,7 +89,7 @@ def _indoor(size_px: int, rng: np.random.Generator) -> np.ndarray:
         (int(196 * wall), int(193 * wall), int(188 * wall)),
         (int(208 * wall), int(205 * wall), int(200 * wall)),
     )
-    image = _split(size_px, horizon, colors, ((152, 124, 98), (132, 104, 80)))
+    image = split(size_px, horizon, colors, ((152, 124, 98), (132, 104, 80)))
     n = size_px
     y0 = int(horizon * n)
     for plank in np.linspace(-1, 2, 19):
@@ -113,14 +111,14 @@ def _indoor(size_px: int, rng: np.random.Generator) -> np.ndarray:
 
 def _snow(size_px: int, rng: np.random.Generator) -> np.ndarray:
     horizon = rng.uniform(0.4, 0.56)
-    image = _split(size_px, horizon, ((168, 180, 194), (206, 212, 218)), ((228, 231, 236), (214, 219, 227)))
+    image = split(size_px, horizon, ((168, 180, 194), (206, 212, 218)), ((228, 231, 236), (214, 219, 227)))
     for _ in range(int(rng.integers(3, 7))):
         x, h = rng.uniform(0, 1), rng.uniform(0.14, 0.34)
         tip, half, y = (horizon - h), h * 0.3, horizon + 0.01
         corners = np.array([(x, tip), (x - half, y), (x + half, y)]) * size_px
         cv2.fillPoly(image, [corners.astype(np.int32)], (92, 112, 108))
     rows = slice(int(horizon * size_px), size_px)
-    image[rows] *= 1 + 0.03 * _noise(size_px, 0.15, rng, 2)[rows, :, None]
+    image[rows] *= 1 + 0.03 * noise(size_px, 0.15, rng, 2)[rows, :, None]
     for x, y in rng.random((60, 2)):
         _blob(image, x, y, 0.006, 0.006, (246, 248, 250))
     return image
@@ -128,7 +126,7 @@ def _snow(size_px: int, rng: np.random.Generator) -> np.ndarray:
 
 def _street(size_px: int, rng: np.random.Generator) -> np.ndarray:
     horizon = rng.uniform(0.5, 0.64)
-    image = _split(size_px, horizon, ((138, 122, 117), (150, 132, 126)), ((150, 150, 152), (128, 128, 131)))
+    image = split(size_px, horizon, ((138, 122, 117), (150, 132, 126)), ((150, 150, 152), (128, 128, 131)))
     n, y0 = size_px, int(horizon * size_px)
     brick = max(int(n * 0.05), 3)
     shift = int(rng.integers(brick * 2))
@@ -138,7 +136,7 @@ def _street(size_px: int, rng: np.random.Generator) -> np.ndarray:
             cv2.line(image, (x, y), (x, min(y + brick, y0)), (178, 171, 167), 1)
     cv2.rectangle(image, (0, y0), (n, y0 + n // 24), (176, 176, 174), -1)
     below = slice(y0, n)
-    image[below] *= 1 + 0.05 * _noise(n, 0.012, rng)[below, :, None]
+    image[below] *= 1 + 0.05 * noise(n, 0.012, rng)[below, :, None]
     for x in np.linspace(-0.5, 1.5, 7) + rng.uniform(-0.1, 0.1):
         cv2.line(
             image,
@@ -152,7 +150,7 @@ def _street(size_px: int, rng: np.random.Generator) -> np.ndarray:
 
 def _autumn(size_px: int, rng: np.random.Generator) -> np.ndarray:
     horizon = rng.uniform(0.45, 0.6)
-    image = _split(size_px, horizon, ((206, 206, 200), (214, 204, 186)), ((150, 124, 88), (126, 98, 66)))
+    image = split(size_px, horizon, ((206, 206, 200), (214, 204, 186)), ((150, 124, 88), (126, 98, 66)))
     for _ in range(8):
         x = rng.uniform(0, 1)
         w = rng.uniform(0.012, 0.03)
@@ -172,7 +170,7 @@ def _autumn(size_px: int, rng: np.random.Generator) -> np.ndarray:
 
 def _deck(size_px: int, rng: np.random.Generator) -> np.ndarray:
     horizon = rng.uniform(0.36, 0.5)
-    image = _split(size_px, horizon, ((120, 150, 150), (156, 178, 172)), ((166, 158, 148), (150, 140, 128)))
+    image = split(size_px, horizon, ((120, 150, 150), (156, 178, 172)), ((166, 158, 148), (150, 140, 128)))
     n, y = size_px, horizon * size_px
     step = n * 0.03
     while y < n:
@@ -207,8 +205,12 @@ def background(name: str, size_px: int, rng: np.random.Generator) -> np.ndarray:
     image = np.ascontiguousarray(_PAINTERS[name](size_px, rng), np.float32)
     if rng.random() < 0.5:
         image = np.ascontiguousarray(image[:, ::-1])
-    # Uneven light: soft shadows over the whole place, so that two photos of one place differ at large scale.
-    uneven = 0.12 if name == "studio" else 0.2
-    shadows = _noise(size_px, 0.27, rng) + 0.7 * _noise(size_px, 0.15, rng)
-    light = 1 + uneven * cv2.GaussianBlur(shadows, (0, 0), size_px * 0.03)
+    return shadows(image, 0.12 if name == "studio" else 0.2, rng)
+
+
+def shadows(image: np.ndarray, uneven: float, rng: np.random.Generator) -> np.ndarray:
+    """Uneven light over a place (H,W,3), so that two photos of one place differ at large scale."""
+    size_px = len(image)
+    shade = noise(size_px, 0.27, rng) + 0.7 * noise(size_px, 0.15, rng)
+    light = 1 + uneven * cv2.GaussianBlur(shade, (0, 0), size_px * 0.03)
     return image * (light * np.float32(rng.uniform(0.92, 1.06)))[..., None]

@@ -8,6 +8,7 @@ import torch.nn.functional as F
 
 from pipelines.demo.breeds import BREEDS
 from pipelines.demo.render import compose
+from pipelines.demo.scenery import scenery
 from pipelines.demo.spec import breed_spec, free_spec
 
 PROMPTS = 4  # for each picture: a loose box, a tight box, a point on the dog, a point beside it
@@ -23,7 +24,8 @@ class Pool:
 
 
 def render_pool(count: int, size_px: int, seed: int) -> Pool:
-    """Dogs with and without a breed, of every size in the frame, in the six places of the demo set."""
+    """Dogs with and without a breed, of every size in the frame. One background in three is one of the six
+    places of the demo set, the others are random scenery."""
     rng = np.random.default_rng([seed, 31])
     breeds = tuple(BREEDS)
     parts: tuple[list[np.ndarray], list[np.ndarray], list[np.ndarray]] = ([], [], [])
@@ -33,7 +35,8 @@ def render_pool(count: int, size_px: int, seed: int) -> Pool:
             ratio = float(rng.uniform(0.04, 0.28))
             spec = free_spec(rng, pose=spec.pose, facing=spec.facing, foreground=ratio)
         scene = compose(spec, size_px)
-        parts[0].append(np.clip(scene.background + scene.grain[..., None], 0, 255).astype(np.uint8))
+        place = scene.background if index % 3 == 0 else scenery(size_px, rng)
+        parts[0].append(np.clip(place + scene.grain[..., None], 0, 255).astype(np.uint8))
         parts[1].append(np.clip(scene.dog, 0, 255).astype(np.uint8))
         parts[2].append(np.round(scene.alpha * 255).astype(np.uint8)[..., None])
     tensors = [torch.from_numpy(np.stack(part)).permute(0, 3, 1, 2).contiguous() for part in parts]

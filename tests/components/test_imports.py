@@ -7,7 +7,16 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-LIGHT = ["initialization", "training", "sampling", "encoding", "similarity", "foreground", "selection"]
+LIGHT = [
+    "initialization",
+    "training",
+    "sampling",
+    "encoding",
+    "similarity",
+    "foreground",
+    "selection",
+    "evaluation",
+]
 
 
 @pytest.mark.parametrize("step", LIGHT)

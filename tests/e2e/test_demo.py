@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -30,27 +31,43 @@ CPU_RULES = {
     "undecodable",
 }
 MODEL_RULES = {"clip_similarity", "foreground_ratio"}
+STAGES = ("stage0", "stage1", "stage2")
 SHORT = ["stage0.steps=4", "stage1.steps=4", "stage2.steps=4", "sampling.per_breed=2", "sampling.steps=2"]
 
 
-def run_demo(home: Path) -> tuple[dict, str]:
-    """What `dogflow demo --json` printed, and its messages."""
-    command = [sys.executable, "-m", "pipelines.cli", "demo", "--json"]
-    for assignment in SHORT:
-        command += ["-p", assignment]
+def dogflow(home: Path, *arguments: str) -> tuple[dict, str]:
+    """What a `dogflow ... --json` printed, and its messages."""
+    command = [sys.executable, "-m", "pipelines.cli", *arguments, "--json"]
     environment = {**os.environ, "DOGFLOW_HOME": str(home), "NO_COLOR": "1"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=1400)
     assert done.returncode == 0, done.stderr[-4000:]
     return json.loads(done.stdout), done.stderr
 
 
+def run_demo(home: Path, *more: str) -> tuple[dict, str]:
+    """The demo with training cut short, and with more options."""
+    return dogflow(home, "demo", *(word for assignment in [*SHORT, *more] for word in ("-p", assignment)))
+
+
 @pytest.fixture(scope="module")
-def home(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("demo")
-    yield folder
+def new_home(tmp_path_factory):
+    """Makes homes whose stores are stopped in the end."""
     from pipelines.store.server import down
 
-    down(folder)
+    made = []
+
+    def make() -> Path:
+        made.append(tmp_path_factory.mktemp("demo"))
+        return made[-1]
+
+    yield make
+    for folder in made:
+        down(folder)
+
+
+@pytest.fixture(scope="module")
+def home(new_home):
+    return new_home()
 
 
 @pytest.fixture(scope="module")
@@ -112,3 +129,21 @@ def test_every_artifact_is_walked_from_the_sample_grid_to_raw_files_and_back(fir
         traced = trace_photo(graph, path)
         stages = {f"stage {training.stage}" for training in traced.trainings if training.times}
         assert stages == set(behind[path].roles if path in behind else ())
+
+
+def test_a_rerun_of_selection_runs_what_depends_on_it_and_equals_a_fresh_demo(first, home, new_home):
+    cap = "selection.breed_cap=20"
+    rerun, _ = dogflow(home, "rerun", first["run"], "selection", "-p", cap, "--downstream")
+    results = {task["name"]: task["results"] for task in rerun["tasks"]}
+    ran = {task["name"] for task in rerun["tasks"] if task["state"] == "succeeded"}
+    reused = {task["name"] for task in rerun["tasks"] if task["state"] == "reused"}
+    assert ran == {"selection", "encoding", "initialization", *STAGES, "sampling", "evaluation", "report"}
+    assert reused == set(results) - ran and "general-selection" in reused
+
+    other = new_home()
+    shutil.copytree(home / "demo", other / "demo")
+    fresh, _ = run_demo(other, cap)
+    assert fresh["model"] != first["model"]
+    (record,) = (other / "runs").glob("*/run.json")
+    for task in json.loads(record.read_text())["tasks"]:
+        assert results[task["name"]] == task["results"]

@@ -233,7 +233,7 @@ def test_a_killed_writer_leaves_the_old_object_or_the_new_one(store_uri: str, ve
         timer.start()
         writer.wait(60)
         timer.cancel()
-    # A server that has all the bytes may finish the put after its client is dead, even after the next request.
+    # A server that has all the bytes may finish the put after its client is dead, and after the next request.
     whole = b"d" * size
     listed = {entry.path: entry.size for entry in store.list()}
     if verb == "write":

@@ -162,15 +162,13 @@ def test_bf16_changes_few_pixels_and_the_drift_says_how_many(network):
     assert 0 < drift < 0.2
 
 
-def test_a_saved_model_is_loaded_by_reference_with_its_digest_in_the_policy(network, tmp_path):
+def test_a_saved_model_is_loaded_by_reference(network, tmp_path):
     save_sam(network, CONFIG, tmp_path)
     loaded = load_segmenter(str(tmp_path), device="cpu", dtype="fp32")
     image = pictures()[0]
     expected = SamSegmenter(network, device="cpu", dtype="fp32").segment([image], [prompts(image)])[0]
     for a, b in zip(loaded.segment([image], [prompts(image)])[0], expected, strict=True):
         np.testing.assert_array_equal(a.pixels, b.pixels)
-    assert len(loaded.policy["weights_sha256"]) == 64
-    assert str(tmp_path) not in str(loaded.policy)
 
 
 def test_specks_and_pinholes_go_and_the_rest_stays():

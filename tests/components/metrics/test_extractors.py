@@ -111,6 +111,9 @@ def test_absent_weights_are_an_error_that_names_what_to_get(name, tmp_path):
 def test_damaged_weights_and_unknown_names_are_refused(tmp_path):
     (tmp_path / "bad.pth").write_bytes(b"not weights")
     with pytest.raises(ExtractorError, match="cannot be loaded"):
-        load_extractor("inception-2015", tmp_path / "bad.pth")
+        load_extractor("inception-2015", tmp_path / "bad.pth").features(IMAGES)
+    for part in ("weights_sha256", "size_px"):  # of an empty folder
+        with pytest.raises(ExtractorError, match=r"open_clip_(model|config).*Needed: a folder"):
+            getattr(load_extractor("clip", tmp_path), part)
     with pytest.raises(ExtractorError, match="dinov2"):
         load_extractor("inception", tmp_path)

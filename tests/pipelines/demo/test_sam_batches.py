@@ -7,7 +7,7 @@ import torch
 from components.model.sam import build_sam
 from pipelines.demo.sam_batches import Pool, pictures, prompts, render_pool
 from pipelines.demo.sam_check import iou
-from pipelines.demo.train_sam import CONFIG, decode, mask_loss
+from pipelines.demo.train_sam import CONFIG, Training, decode, mask_loss
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def test_points_lie_on_what_they_ask_for_and_boxes_hold_the_dog(pool: Pool) -> N
             assert alpha[i, 0, on_y, on_x] >= 0.5
             assert alpha[i, 0, off_y, off_x] < 0.5
             x0, y0, x1, y1 = asked.boxes[i, 1].round().long().tolist()
-            assert alpha[i, 0, y0:y1, x0:x1].sum() > 0.85 * alpha[i].sum()
+            assert alpha[i, 0, y0:y1, x0:x1].sum() > 0.8 * alpha[i].sum()
         assert torch.equal(asked.targets[:, 0], alpha[:, 0])
         assert torch.allclose(asked.targets[:, 3], 1 - alpha[:, 0])
 
@@ -78,3 +78,17 @@ def test_iou_of_shifted_squares_has_its_closed_form() -> None:
     a[:4, :4], b[2:6, :4] = True, True
     assert iou(a, b) == pytest.approx(8 / 24)
     assert iou(~(a | ~a), ~(a | ~a)) == 1
+
+
+def test_a_batch_over_two_cores_takes_the_step_it_takes_on_one(pool: Pool) -> None:
+    before, weights, losses = torch.get_num_threads(), [], []
+    try:
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            training = Training(seed=0, steps=10, batch=4)
+            losses.append([training.step(index, pool) for index in range(2)])
+            weights.append(torch.nn.utils.parameters_to_vector(training.average.parameters()))
+    finally:
+        torch.set_num_threads(before)
+    assert np.allclose(losses[0], losses[1], rtol=1e-4)
+    assert torch.allclose(weights[0], weights[1], atol=2e-4)

@@ -1,0 +1,44 @@
+"""What of a model changes its scores, told without loading it.
+
+A step asks for the policy first. Where its result is stored under it, torch (seconds to import) and the
+weights stay where they are.
+"""
+
+from importlib.metadata import version
+from typing import Any
+
+from components.model.weights import ResolvedWeights
+
+UPPER_LAYERS = 2  # of a text tower: what training may train, so that only the states below are stored
+
+
+def arithmetic(dtype: str, device: str) -> str:
+    """ "fp32" or "bf16" for the options of a step. Only dtype=auto has to ask torch what the device can do.
+
+    Raises DeviceError for a device or dtype that is not there.
+    """
+    if dtype in ("fp32", "bf16"):
+        return dtype
+    from components.model.device import dtype_name, pick_device, pick_dtype
+
+    return dtype_name(pick_dtype(dtype, pick_device(device)))
+
+
+def clip_policy(weights: ResolvedWeights, dtype: str) -> dict[str, Any]:
+    """Of a CLIP model: two with equal policies give equal scores (to rounding).
+
+    Its configuration, or its architecture and tag, fix the preprocessing and the tokenizer in a given version
+    of open_clip.
+    """
+    return {
+        **weights.identity,
+        "dtype": dtype,
+        "library": f"open_clip {version('open-clip-torch')}",
+        "decoder": "PIL resize of upright sRGB uint8",
+    }
+
+
+def text_policy(weights: ResolvedWeights) -> dict[str, Any]:
+    """Of a CLIP model's text tower in float32, whose states below the last layers are stored."""
+    policy = {key: value for key, value in clip_policy(weights, "fp32").items() if key != "decoder"}
+    return {**policy, "states_below_layers": UPPER_LAYERS}
