@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+WIDE = 1000  # columns
+
 if TYPE_CHECKING:
     from pipelines.lineage.graph import Graph
 
@@ -63,12 +65,16 @@ def list_command(
         warn(graph)
         return
     table = Table(box=None, pad_edge=False)
-    for heading in ("id", "kind", "what", "runs", ""):
+    table.add_column("id", no_wrap=True, min_width=max(len(node.id) for node in nodes))
+    for heading in ("kind", "what", "runs", ""):
         table.add_column(heading, no_wrap=True)
     for node in nodes:
         gone = "" if node.found else "gone"
         table.add_row(node.id, node.kind, Text(node.label), str(len(node.made_by) or ""), gone)
-    Console().print(table)
+    console = Console()
+    if not console.is_terminal:
+        console.width = WIDE  # for grep and cut: whole lines, whatever the width of a terminal would be
+    console.print(table)
     warn(graph)
 
 

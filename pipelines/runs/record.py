@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 # "reused": taken over from the run it was rerun from. "skipped": not asked for, or what it needs failed.
 State = Literal["pending", "running", "succeeded", "reused", "failed", "skipped", "interrupted"]
 DONE: tuple[State, ...] = ("succeeded", "reused")
+GOING: tuple[State, ...] = ("pending", "running")
 FILE_NAME = "run.json"
 Parsed = TypeVar("Parsed", bound=BaseModel)
 
@@ -205,7 +206,7 @@ class Runs:
         """What a list says of the run of exactly this id; RunError as `read`."""
         summary = self._parse(RunSummary, run_id)
         # Whether a run still goes on takes the whole record.
-        if summary.state != "running":
+        if summary.state not in GOING:
             return summary
         return RunSummary.model_validate(self.read(run_id).model_dump(include=set(RunSummary.model_fields)))
 
@@ -240,7 +241,7 @@ def to_json(value: Any) -> str:
 
 def _without_ghost(record: RunRecord) -> RunRecord:
     """A run whose process is gone did not get to say so: it was interrupted."""
-    if record.state != "running" or not record.process or _is_alive(record):
+    if record.state not in GOING or not record.process or _is_alive(record):
         return record
     for task in record.tasks:
         if task.state == "running":

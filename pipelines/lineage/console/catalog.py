@@ -12,7 +12,7 @@ from components.data.storage import InvalidPath, Store, check_key, split_file_ur
 from pipelines.lineage.graph import Graph, LineageError, build
 from pipelines.lineage.manifests import Found, ManifestReader
 from pipelines.lineage.roots import open_roots
-from pipelines.runs.record import FILE_NAME, RunError, RunRecord, Runs
+from pipelines.runs.record import FILE_NAME, GOING, RunError, RunRecord, Runs
 
 FRESH_S = 3.0  # a graph this young is not built again
 KEPT_RECORDS = 2_000
@@ -48,7 +48,7 @@ class Catalog:
         with self._lock:
             known = self._records.get(run_id)
         # The record of a run that goes on is checked against its process each time.
-        if known is not None and known[0] == key and known[1].state != "running":
+        if known is not None and known[0] == key and known[1].state not in GOING:
             return known[1]
         try:
             record = self.runs.read(run_id)

@@ -89,11 +89,14 @@ def _main(arguments: Sequence[str]) -> None:
     if what == "plan":
         _answer(rerun.to_dict())
         return
-    from pipelines.runs.record import Runs
+    from pipelines.runs.record import Runs, this_process
 
-    # The console leads its reader to the run's page at once, so its record must be there.
-    Runs(home).save(rerun.planned.record)
-    _answer({"run_id": rerun.planned.record.run_id})
+    # The console leads its reader to the run's page at once, so its record must be there, and name the
+    # process without which nothing will come of it.
+    record = rerun.planned.record
+    record.process, record.process_started = this_process().values()
+    Runs(home).save(record)
+    _answer({"run_id": record.run_id})
     start(rerun, home, SilentView())
 
 

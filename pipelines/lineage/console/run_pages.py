@@ -12,7 +12,7 @@ from pipelines.lineage.console.logs import log_tail
 from pipelines.lineage.console.relaunch import Request
 from pipelines.lineage.console.site import Site, TheSite
 from pipelines.runners.view import duration
-from pipelines.runs.record import DONE, RunError, RunRecord, TaskRecord
+from pipelines.runs.record import DONE, GOING, RunError, RunRecord, TaskRecord
 
 router = APIRouter()
 PAGE_RUNS = 50
@@ -55,7 +55,7 @@ def run_page(site: TheSite, run_id: str) -> Response:
             "done": sum(task.state in DONE for task in record.tasks),
             "options": _options_shown(record),
             "how_to_go_on": how_to_go_on(record),
-            "live": record.state in ("running", "pending"),
+            "live": record.state in GOING,
         },
     )
 
@@ -96,7 +96,7 @@ def task_page(site: TheSite, run_id: str, task_name: str) -> Response:
             "prefix": prefix_of(record, task),
             "unit": _unit(site, record, task),
             "how_to_go_on": how_to_go_on(record) if task.state in ("failed", "interrupted") else "",
-            "live": record.state in ("running", "pending"),
+            "live": record.state in GOING,
         },
     )
 
@@ -112,7 +112,7 @@ def task_state(site: TheSite, run_id: str, task_name: str) -> dict[str, Any]:
         "progress": task.progress,
         "error": task.error,
         "log": log_tail(site.catalog.runs, run_id, task),
-        "over": record.state not in ("running", "pending"),
+        "over": record.state not in GOING,
     }
 
 

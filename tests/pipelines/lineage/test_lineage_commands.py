@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from rich.text import Text
 
 from components.data.storage import open_store
 from pipelines.cli import main
@@ -29,6 +30,17 @@ def test_list_shows_every_kind_and_one_kind_alone(root, capsys):
     assert all(word in out for word in ("a" * 16, "m" * 16, "training stage 1 of dogs", "toy"))
     assert main(["lineage", "list", "--kind", "model", "--json"]) == 0
     assert [node["id"] for node in json.loads(capsys.readouterr().out)] == ["m" * 16]
+
+
+def test_list_keeps_ids_whole_on_a_narrow_terminal_and_lines_whole_in_a_pipe(root, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    assert main(["lineage", "list"]) == 0
+    (line,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("m" * 16))
+    assert "training stage 1 of dogs" in line
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")  # Rich takes it for a terminal
+    assert main(["lineage", "list"]) == 0
+    lines = Text.from_ansi(capsys.readouterr().out).plain.splitlines()
+    assert "m" * 16 in {line.split(" ")[0] for line in lines} and max(map(len, lines)) <= 40
 
 
 def test_trace_of_a_model_ends_at_the_raw_files(root, capsys):

@@ -82,17 +82,16 @@ def test_a_running_record_of_this_process_is_running(runs):
     assert runs.load("latest").state == "running"
 
 
+@pytest.mark.parametrize("state", ["pending", "running"])
 @pytest.mark.parametrize("changes", [{"process": 2**22 + 1}, {"process_started": 1.0}])
-def test_a_running_record_of_a_process_that_is_gone_was_interrupted(runs, changes):
+def test_a_record_going_on_whose_process_is_gone_was_interrupted(runs, changes, state):
     """Gone, or gone with its process id in use again."""
     tasks = [TaskRecord(name=state, step="s", state=state) for state in ("succeeded", "running", "pending")]
-    runs.save(
-        record("20250131-100000-toy-aaaa", state="running", tasks=tasks, **{**this_process(), **changes})
-    )
+    runs.save(record("20250131-100000-toy-aaaa", state=state, tasks=tasks, **{**this_process(), **changes}))
     found = runs.load("latest")
     assert found.state == "interrupted" and found.error
     assert [task.state for task in found.tasks] == ["succeeded", "interrupted", "skipped"]
-    assert json.loads((runs.folder / found.run_id / "run.json").read_text())["state"] == "running"
+    assert json.loads((runs.folder / found.run_id / "run.json").read_text())["state"] == state
 
 
 def test_ids_sort_by_time_and_name_the_pipeline():
