@@ -45,6 +45,7 @@ _DEMO_STAGE = {
     "warmup": 20,
     "beta2": 0.99,
     "ema_decay": 0.99,
+    "validate_every": 0,
     "checkpoint_every": 100,
 }
 

@@ -16,6 +16,7 @@ _FACTS = {
     "steps": "steps",
     "epochs": "epochs",
     "loss": "last loss",
+    "validation_loss": "held-out loss",
     "images_per_s": "images/s",
 }
 _SHARES = frozenset(

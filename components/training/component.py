@@ -34,6 +34,7 @@ def training(
     seed: int = 0,
     max_bad_steps: int = 20,
     log_every: int = 20,
+    validate_every: int = 500,
     checkpoint_every: int = 100,
     device: str = "auto",
 ):
@@ -69,6 +70,7 @@ def training(
         seed: Seed of order, noise and dropout.
         max_bad_steps: Steps in a row that may be skipped as not finite.
         log_every: Steps between log records.
+        validate_every: Steps between losses on held-out rows (0: only after the last).
         checkpoint_every: Steps between checkpoints.
         device: Auto, cpu, cuda or mps.
     """

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import torch
+
 from components.data.artifacts import ModelManifest, StoredFile, store_file
 from components.data.checkpoints import Checkpoints
 from components.data.encoded import EncodedDataset
@@ -15,6 +18,7 @@ from components.data.progress import Progress
 from components.data.task import Task
 from components.model.checkpoint import load_model, save_weights
 from components.model.device import pick_device
+from components.model.flow_model import FlowModel
 from components.model.timesteps import Density
 from components.training.draws import Dropout
 from components.training.logbook import Logbook
@@ -23,6 +27,8 @@ from components.training.options import TrainingOptions
 from components.training.rows import EncodedRows
 from components.training.run_state import LoopOptions, StepReport, TrainingResult
 from components.training.stages import Stage, stage
+from components.training.throughput import Usage
+from components.training.validation import Validation
 
 
 @dataclass(frozen=True)
@@ -45,12 +51,17 @@ def fit(
     """Train to the last step and store weights and log; `model_id` names the result's folder."""
     chosen = stage(options.stage)
     breeds = list(model.details["breeds"])
-    rows = EncodedRows(EncodedDataset(task.store, dataset), chosen.text, breeds)
+    encoded = EncodedDataset(task.store, dataset)
+    rows = EncodedRows(encoded, chosen.text, breeds)
+    held_out = EncodedRows(encoded, chosen.text, breeds, split="val")
     network = load_model(task.store, model).to(pick_device(options.device))
-    trainer = Trainer(network, rows, chosen, _loop_options(options), checkpoints)
+    validation = Validation(held_out, options.seed) if len(held_out) else None
+    trainer = Trainer(network, rows, chosen, _loop_options(options), checkpoints, validation)
     logbook = Logbook(_log_folder(model_id), trainer.progress.step, trainer.log)
     try:
-        result = trainer.run(logbook, _reporter(chosen, options, trainer.progress.step))
+        result = trainer.run(
+            logbook, _reporter(chosen, options, trainer.progress.step), usage=_usage(network, rows, options)
+        )
     finally:
         logbook.close()
     folder = f"{model.name}/models/{model_id}"
@@ -80,8 +91,15 @@ def _loop_options(options: TrainingOptions) -> LoopOptions:
         seed=options.seed,
         max_bad_steps=options.max_bad_steps,
         log_every=options.log_every,
+        validate_every=options.validate_every,
         checkpoint_every=options.checkpoint_every,
     )
+
+
+def _usage(network: FlowModel, rows: EncodedRows, options: TrainingOptions) -> Usage:
+    """Counted for texts as long as those of a first batch."""
+    text_tokens = rows.load(np.arange(min(options.batch, len(rows)))).hidden.shape[1]
+    return Usage(network, torch.bfloat16 if options.precision == "bf16" else torch.float32, text_tokens)
 
 
 def _log_folder(model_id: str) -> Path:
@@ -106,9 +124,10 @@ def _counters(result: TrainingResult, rows: EncodedRows) -> dict[str, int | floa
         "steps": result.steps,
         "epochs": result.epochs,
         "loss": result.loss,
+        "validation_loss": result.validation_loss,
         "skipped_steps": result.skipped_steps,
         "images_per_s": result.images_per_s,
         "seconds": result.seconds,
     }
-    # JSON has no NaN, which the loss is when every step of the last log window was skipped.
+    # JSON has no NaN, which a loss is without held-out rows, or after a window of skipped steps.
     return {name: value for name, value in counters.items() if math.isfinite(value)}

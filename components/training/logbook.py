@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from torch.utils.tensorboard import SummaryWriter
 
 
@@ -29,11 +31,17 @@ class Logbook:
         for record in kept if is_new else []:
             self._show(record)
 
-    def add(self, record: dict[str, Any]) -> None:
-        """`record["step"]` and flat numbers; lists are curves over t. NaN is written as null."""
+    def add(self, record: dict[str, Any], histograms: Mapping[str, Sequence[float]] | None = None) -> None:
+        """`record["step"]` and flat numbers; lists are curves over t. NaN is written as null.
+
+        Histograms go to TensorBoard alone.
+        """
         clean = {name: _finite(value) for name, value in record.items()}
         with self.path.open("a") as file:
             file.write(json.dumps(clean) + "\n")
+        for name, values in (histograms or {}).items():
+            if len(values):
+                self._board.add_histogram(name, np.asarray(values), record["step"])
         self._show(clean)
 
     def _show(self, record: dict[str, Any]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -21,16 +20,20 @@ from components.model.checkpoint import (
     tensors_to_bytes,
 )
 from components.model.cores import Cores
+from components.model.device import precision
 from components.model.ema import Ema
 from components.model.flow_model import FlowModel
 from components.model.objective import LossByTime, analytic_floor, velocity_loss
 from components.model.paths import PATHS, interpolate
 from components.training.batches import Batch, Order, Position, Rows, prefetched
 from components.training.draws import Draws, draw, step_generator, without_text
+from components.training.gradient_norms import WINDOW, GradientNorms
 from components.training.logbook import Logbook
 from components.training.optimizer import learning_rate, parameter_groups, set_learning_rate
 from components.training.run_state import LoopOptions, Progress, StepReport, TrainingResult
 from components.training.stages import Stage
+from components.training.throughput import Usage
+from components.training.validation import Validation
 
 LOG = "training.jsonl"
 
@@ -57,9 +60,10 @@ class Trainer:
         stage: Stage,
         options: LoopOptions,
         checkpoints: Checkpoints | None = None,
+        validation: Validation | None = None,
     ) -> None:
         self.model, self.rows, self.stage, self.options = model, rows, stage, options
-        self.checkpoints = checkpoints
+        self.checkpoints, self.validation = checkpoints, validation
         self.device = next(model.parameters()).device
         self.cores = Cores(self.device)
         if options.channels_last:
@@ -71,6 +75,8 @@ class Trainer:
         self.optimizer = torch.optim.AdamW(groups, lr=options.learning_rate, betas=betas, fused=True)
         self.ema = Ema(model, options.ema_decay)
         self.bins = LossByTime()
+        self.norms = GradientNorms()
+        self._warned_at = -WINDOW
         self.progress = Progress()
         self.log = b""  # what the restored checkpoint holds of the run's log
         self.moments = torch.zeros(3, dtype=torch.float64)  # pixels seen: number, sum, sum of squares
@@ -83,8 +89,12 @@ class Trainer:
         logbook: Logbook | None = None,
         on_step: Callable[[StepReport], None] | None = None,
         stop: Callable[[], bool] = lambda: False,
+        usage: Usage | None = None,
     ) -> TrainingResult:
-        """Train to `options.steps`. `stop` is asked after each step; True saves and returns early."""
+        """Train to `options.steps`. `stop` is asked after each step; True saves and returns early.
+
+        `usage` adds to the log how well the device is used.
+        """
         options, progress = self.options, self.progress
         self.model.train()
         start, images, saved = time.monotonic(), 0, progress.step
@@ -100,8 +110,10 @@ class Trainer:
             if on_step:
                 on_step(report)
             last = progress.step == options.steps
+            if not last and options.validate_every and progress.step % options.validate_every == 0:
+                self._validate(logbook)
             if progress.step % options.log_every == 0 or last:
-                self._log(logbook, report)
+                self._log(logbook, report, usage)
             stopping = not last and stop()
             if progress.step % options.checkpoint_every == 0 or last or stopping:
                 self.save(logbook)
@@ -110,14 +122,18 @@ class Trainer:
             if stopping:
                 break
         assert saved == progress.step
+        complete = progress.step >= options.steps
+        # Also when a killed run had done its last step: it then ends as an unbroken one.
+        validation_loss = self._validate(logbook) if complete else float("nan")
         return TrainingResult(
             steps=progress.step,
             epochs=progress.position.epoch,
             loss=progress.loss,
+            validation_loss=validation_loss,
             skipped_steps=progress.skipped,
             images_per_s=images / max(time.monotonic() - start, 1e-9),
             seconds=time.monotonic() - start,
-            complete=progress.step >= options.steps,
+            complete=complete,
         )
 
     def _step(self, batch: Batch) -> tuple[float, float, float, bool]:
@@ -131,6 +147,7 @@ class Trainer:
         loss = self._backward(batch)
         limit = options.clip if options.clip > 0 else float("inf")
         norm = float(nn.utils.clip_grad_norm_(self._trained(), limit))
+        self.norms.add(norm)
         progress.step += 1
         finite = all(map(_is_finite, (loss, norm)))
         if finite:
@@ -185,12 +202,34 @@ class Trainer:
         options, device = self.options, self.device
         t = draws.t[part].to(device)
         x_t, v = interpolate(PATHS[options.path], samples.to(device), draws.noise[part].to(device), t)
+        return velocity_loss(self._velocity(x_t, t, hidden, mask, breed), v)
+
+    def _velocity(self, x_t: Tensor, t: Tensor, hidden: Tensor, mask: Tensor, breed: Tensor) -> Tensor:
+        """The network's answer, in the arithmetic of the run."""
+        options, device = self.options, self.device
+        x_t = x_t.to(device)
         if options.channels_last:
             x_t = x_t.contiguous(memory_format=torch.channels_last)
-        bf16 = options.precision == "bf16"
-        with torch.autocast(device.type, dtype=torch.bfloat16) if bf16 else nullcontext():
-            predicted = self.model(x_t, t, hidden.to(device), mask.to(device), breed.to(device))
-        return velocity_loss(predicted, v)
+        with precision(device, torch.bfloat16 if options.precision == "bf16" else torch.float32):
+            return self.model(x_t, t.to(device), hidden.to(device), mask.to(device), breed.to(device))
+
+    def _validate(self, logbook: Logbook | None) -> float:
+        """Mean loss of the averaged weights on the held-out rows; NaN when there are none."""
+        if self.validation is None:
+            return float("nan")
+        breed = None
+        if not self.stage.breeds:
+            breed = torch.full((len(self.validation),), self.model.null_breed)
+        with self.ema.applied(self.model):
+            self.model.eval()
+            losses = self.validation.losses(
+                self._velocity, self.options.path, breed, self.cores, self.options.micro_batch
+            )
+            self.model.train()
+        mean = sum(losses) / len(losses)
+        if logbook:
+            logbook.add({"step": self.progress.step, "validation_loss": mean, "validation_loss_by_t": losses})
+        return mean
 
     def _trained(self) -> list[nn.Parameter]:
         return [p for group in self.optimizer.param_groups for p in group["params"]]
@@ -206,7 +245,7 @@ class Trainer:
                 "checkpoint is good"
             )
 
-    def _log(self, logbook: Logbook | None, report: StepReport) -> None:
+    def _log(self, logbook: Logbook | None, report: StepReport, usage: Usage | None) -> None:
         """Close the log window: mean loss, curves over t."""
         progress = self.progress
         mean = progress.window_loss / progress.window_steps if progress.window_steps else float("nan")
@@ -226,10 +265,23 @@ class Trainer:
                     "loss_by_t": self.bins.means(),
                     # What independent Gaussian pixels of the data's spread would leave; see objective.py.
                     "gaussian_floor_by_t": analytic_floor(centres, std).tolist(),
-                }
+                    **(usage.logged(report.images_per_s) if usage else {}),
+                    **self._norms_logged(report.step),
+                },
+                histograms={"gradient_norm": list(self.norms.values)},
             )
         self.bins.clear()
         progress.loss, progress.window_loss, progress.window_steps = mean, 0.0, 0
+
+    def _norms_logged(self, step: int) -> dict[str, float]:
+        """The share of gradient norms in the higher one of two groups, with a warning; {} for one group."""
+        split = self.norms.split()
+        if split is None:
+            return {}
+        if step - self._warned_at >= WINDOW:
+            self._warned_at = step
+            print(f"warning: step {step}: {split}", flush=True)
+        return {"gradient_norm_high_share": split.share}
 
     # -- checkpoints -----------------------------------------------------------------------------------------
 

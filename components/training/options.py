@@ -33,6 +33,9 @@ class TrainingOptions(StepOptions):
     seed: int = option(0, "seed of order, noise and dropout", ge=0)
     max_bad_steps: int = option(20, "steps in a row that may be skipped as not finite", identity=False, ge=0)
     log_every: int = option(20, "steps between log records", identity=False, ge=1)
+    validate_every: int = option(
+        500, "steps between losses on held-out rows (0: only after the last)", identity=False, ge=0
+    )
     checkpoint_every: int = option(100, "steps between checkpoints", identity=False, ge=1)
     device: str = option("auto", "auto, cpu, cuda or mps", identity=False)
 

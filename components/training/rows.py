@@ -9,14 +9,14 @@ from components.training.batches import Batch
 
 
 class EncodedRows:
-    """The training split of an encoded dataset.
+    """One split of an encoded dataset.
 
     text: "caption" or "prompt". breeds: the model's breed list; a row of another breed, or of none, counts as
     the null breed. Text states come padded to the longest of the batch.
     """
 
-    def __init__(self, dataset: EncodedDataset, text: str, breeds: list[str]) -> None:
-        rows = dataset.rows_of_split("train")
+    def __init__(self, dataset: EncodedDataset, text: str, breeds: list[str], split: str = "train") -> None:
+        rows = dataset.rows_of_split(split)
         index = dataset.index.take(rows)
         self._dataset = dataset
         self._rows = rows

@@ -15,8 +15,8 @@ class LoopOptions:
 
     precision: "fp32" or "bf16" (autocast; weights, optimizer and EMA stay float32). final_lr_share: what is
     left of the learning rate at the last step. beta2: AdamW's decay of squared gradients. clip: gradient
-    norm, 0 for none. max_bad_steps: how many steps in a row may be skipped as not finite before the run
-    stops.
+    norm, 0 for none. validate_every: steps, 0 for only after the last. max_bad_steps: how many steps in a
+    row may be skipped as not finite before the run stops.
     """
 
     steps: int = 300
@@ -38,6 +38,7 @@ class LoopOptions:
     seed: int = 0
     max_bad_steps: int = 20
     log_every: int = 20
+    validate_every: int = 500
     checkpoint_every: int = 100
 
 
@@ -57,11 +58,13 @@ class StepReport:
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """loss: mean of the last log window. complete: False when `stop` ended the run early (it resumes)."""
+    """loss: mean of the last log window. validation_loss: of the averaged weights after the last step, NaN
+    without held-out rows. complete: False when `stop` ended the run early (it resumes)."""
 
     steps: int
     epochs: int
     loss: float
+    validation_loss: float
     skipped_steps: int
     images_per_s: float
     seconds: float
