@@ -3,7 +3,9 @@
 import os
 from pathlib import Path
 
+HOME = "DOGFLOW_HOME"
+
 
 def dogflow_home() -> Path:
     """`$DOGFLOW_HOME`, or `.dogflow` in the current directory; not created here."""
-    return Path(os.environ.get("DOGFLOW_HOME") or ".dogflow").absolute()
+    return Path(os.environ.get(HOME) or ".dogflow").absolute()

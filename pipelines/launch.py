@@ -8,6 +8,7 @@ import yaml
 
 from pipelines.compile import settings, task_names, to_ir
 from pipelines.definition import Pipeline
+from pipelines.home import HOME
 from pipelines.parameters import DATA_ROOT
 from pipelines.runners import subprocess
 from pipelines.runners.view import View
@@ -53,7 +54,9 @@ def plan(pipeline: Pipeline, values: Values, *, profile: str = "", partitions: i
 def launch(planned: Plan, home: Path, view: View) -> RunRecord:
     """Run a plan to its end. The run's folder keeps the IR, the record and the logs."""
     runs = Runs(home)
-    environment = embedded_environment(home) if planned.record.embedded_store else {}
+    environment = {HOME: str(home)}  # where training keeps the log that TensorBoard watches
+    if planned.record.embedded_store:
+        environment |= embedded_environment(home)
     runs.save(planned.record)
     (runs.folder_of(planned.record.run_id) / "pipeline.yaml").write_text(planned.ir)
     return subprocess.run(planned.ir, planned.record, runs, environment, view)

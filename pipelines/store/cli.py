@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from pipelines.home import dogflow_home
+
 app = typer.Typer(
     name="store",
     help="The embedded S3 server: this machine only, data in .dogflow/store (or $DOGFLOW_HOME/store).",
@@ -28,7 +30,7 @@ def up_command(
     from pipelines.store import server
 
     with _sentences():
-        info = server.up(server.default_home(), port)
+        info = server.up(dogflow_home(), port)
     typer.echo(f"The store runs at {info.endpoint_url}, bucket s3://{server.BUCKET}.")
     typer.echo('To use it from this shell: eval "$(dogflow store env)"')
 
@@ -39,7 +41,7 @@ def down_command() -> None:
     from pipelines.store import server
 
     with _sentences():
-        ran = server.down(server.default_home())
+        ran = server.down(dogflow_home())
     typer.echo("The store is stopped." if ran else "The store was not running.")
 
 
@@ -51,7 +53,7 @@ def status_command(
     from pipelines.store import server
 
     with _sentences():
-        info = server.status(server.default_home())
+        info = server.status(dogflow_home())
     running = info is not None and info.running
     if as_json:
         shown: dict[str, object] = {"running": running}
@@ -65,7 +67,7 @@ def status_command(
             shown |= {"bucket": server.BUCKET, "data_dir": str(info.data_dir), "rss_bytes": info.rss_bytes}
         typer.echo(json.dumps(shown))
     elif info is None:
-        typer.echo(f"There is no store in {server.default_home()}. `dogflow store up` makes one.")
+        typer.echo(f"There is no store in {dogflow_home()}. `dogflow store up` makes one.")
     elif not running:
         typer.echo(f"The store is stopped. Its data is in {info.data_dir}. `dogflow store up` starts it.")
     else:
@@ -81,7 +83,7 @@ def env_command() -> None:
     from pipelines.store import server
 
     with _sentences():
-        info = server.status(server.default_home())
+        info = server.status(dogflow_home())
     if info is None or not info.running:
         typer.echo("The store does not run: `dogflow store up` starts it.", err=True)
         raise typer.Exit(1)

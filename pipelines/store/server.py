@@ -7,7 +7,6 @@ time by any process; a lock lets one act after the other.
 
 import fcntl
 import json
-import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -45,11 +44,6 @@ class StoreInfo:
     data_dir: Path
     running: bool
     rss_bytes: int = 0  # memory that the server holds
-
-
-def default_home() -> Path:
-    """Return `$DOGFLOW_HOME`, or `.dogflow` in the current folder."""
-    return Path(os.environ.get("DOGFLOW_HOME") or ".dogflow")
 
 
 def up(home: Path, port: int = 0) -> StoreInfo:

@@ -183,6 +183,15 @@ def test_a_relative_data_root_is_made_absolute(toy_dogflow, tmp_path, monkeypatc
     assert json.loads(out)["parameters"]["data_root"] == str(tmp_path / "data")
 
 
+def test_tasks_know_the_home_also_when_nobody_named_one(toy_dogflow, tmp_path, monkeypatch):
+    """Training keeps the log that TensorBoard watches there."""
+    monkeypatch.delenv("DOGFLOW_HOME")
+    monkeypatch.chdir(tmp_path)
+    code, _, _ = toy_dogflow("run", "toy_pipelines:toy", "--data-root", tmp_path / "data")
+    calls = [json.loads(line) for line in (tmp_path / "data" / "calls.jsonl").read_text().splitlines()]
+    assert code == 0 and {call["home"] for call in calls} == {str(tmp_path / ".dogflow")}
+
+
 def test_no_data_root_means_the_embedded_store(toy_dogflow, monkeypatch, home, tmp_path):
     """The store is brought up for this home, its keys reach the tasks, and the record has none of them."""
     monkeypatch.setattr("pipelines.launch.EMBEDDED_DATA_ROOT", str(tmp_path / "data"))

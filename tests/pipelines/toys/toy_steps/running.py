@@ -23,7 +23,8 @@ def run_toy(step, arguments):
     root = Path(values["data_root"])
     root.mkdir(parents=True, exist_ok=True)
     with (root / "calls.jsonl").open("a") as calls:
-        calls.write(json.dumps({"step": step, "key": os.environ.get("TOY_KEY", ""), **values}) + "\n")
+        found = {"key": os.environ.get("TOY_KEY", ""), "home": os.environ.get("DOGFLOW_HOME", "")}
+        calls.write(json.dumps({"step": step, **found, **values}) + "\n")
     progress = Progress(step, rows, every_s=0)
     for _ in range(rows):
         progress.add()
