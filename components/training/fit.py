@@ -27,6 +27,7 @@ from components.training.options import TrainingOptions
 from components.training.rows import EncodedRows
 from components.training.run_state import LoopOptions, StepReport, TrainingResult
 from components.training.stages import Stage, stage
+from components.training.termination import Termination
 from components.training.throughput import Usage
 from components.training.validation import Validation
 
@@ -48,7 +49,10 @@ def fit(
     model_id: str,
     checkpoints: Checkpoints,
 ) -> Fitted:
-    """Train to the last step and store weights and log; `model_id` names the result's folder."""
+    """Train to the last step and store weights and log; `model_id` names the result's folder.
+
+    Raises SystemExit (143) after a SIGTERM, with a checkpoint stored.
+    """
     chosen = stage(options.stage)
     breeds = list(model.details["breeds"])
     encoded = EncodedDataset(task.store, dataset)
@@ -58,12 +62,19 @@ def fit(
     validation = Validation(held_out, options.seed) if len(held_out) else None
     trainer = Trainer(network, rows, chosen, _loop_options(options), checkpoints, validation)
     logbook = Logbook(_log_folder(model_id), trainer.progress.step, trainer.log)
+    report, usage = _reporter(chosen, options, trainer.progress.step), _usage(network, rows, options)
     try:
-        result = trainer.run(
-            logbook, _reporter(chosen, options, trainer.progress.step), usage=_usage(network, rows, options)
-        )
+        with Termination() as termination:
+            result = trainer.run(logbook, report, termination.asked, usage)
     finally:
         logbook.close()
+    if not result.complete:
+        print(
+            f"training was told to end (SIGTERM) and stopped after step {result.steps} of {options.steps}; "
+            "a checkpoint of it is stored, and the same command goes on from there",
+            flush=True,
+        )
+        raise SystemExit(Termination.EXIT_CODE)
     folder = f"{model.name}/models/{model_id}"
     network.to("cpu")
     files = save_weights(task.store, folder, network, trainer.ema)
