@@ -49,13 +49,14 @@ class HistogramChart:
 
 @dataclass(frozen=True)
 class LineChart:
-    """A drawn curve: the raw line and its smoothed one, as SVG point lists."""
+    """A drawn curve: a thin line (raw values, or a floor), a bold one, as SVG point lists, and dots."""
 
     raw: str
     smooth: str
     x_ticks: tuple[Tick, ...]
     y_ticks: tuple[Tick, ...]
     summary: str
+    dots: tuple[tuple[float, float], ...] = ()
 
 
 def histogram_chart(score: Score) -> HistogramChart | None:
@@ -129,34 +130,91 @@ def _summary(score: Score, shape: Histogram) -> str:
     )
 
 
-def line_chart(steps: Sequence[float], values: Sequence[float], label: str) -> LineChart | None:
-    """A curve over steps without non-finite values, at most 300 points; None with fewer than two."""
-    x, y = np.asarray(steps, dtype=np.float64), np.asarray(values, dtype=np.float64)
-    finite = np.isfinite(x) & np.isfinite(y)
-    x, y = x[finite], y[finite]
+def line_chart(
+    steps: Sequence[float],
+    values: Sequence[float],
+    label: str,
+    held_out: Sequence[tuple[float, float]] = (),
+) -> LineChart | None:
+    """A curve over steps without non-finite values, at most 300 points; None with fewer than two.
+
+    held_out: (step, value) shown as dots.
+    """
+    x, y = _finite(steps, values)
     if len(x) < 2 or x[0] == x[-1]:
         return None
     smooth = _smoothed(y)
+    dots = _finite([step for step, _ in held_out], [value for _, value in held_out])
     low, high = _range(y)
+    if len(dots[1]):
+        low, high = min(low, float(dots[1].min())), max(high, float(dots[1].max()))
+    plane = _Plane(float(x[0]), float(x[-1]), low, high)
     picked = np.unique(np.linspace(0, len(x) - 1, min(len(x), _MAX_POINTS)).astype(int))
-
-    def points(series: np.ndarray) -> str:
-        at_x = LEFT + _PLOT_WIDTH * (x - x[0]) / (x[-1] - x[0])
-        at_y = TOP + _PLOT_HEIGHT * (1 - (np.clip(series, low, high) - low) / (high - low))
-        return " ".join(f"{at_x[i]:.1f},{at_y[i]:.1f}" for i in picked)
-
-    x_ticks = (
-        Tick(round(LEFT + _PLOT_WIDTH * (v - x[0]) / (x[-1] - x[0]), 2), number(v))
-        for v in nice_ticks(x[0], x[-1], 5)
-    )
-    y_ticks = (
-        Tick(round(TOP + _PLOT_HEIGHT * (1 - (v - low) / (high - low)), 2), number(v))
-        for v in nice_ticks(low, high, 4)
-    )
     summary = (
-        f"{label}: {number(float(smooth[0]))} at step {number(x[0])}, {number(float(smooth[-1]))} at the end."
+        f"{label}: {number(float(smooth[0]))} at step {number(x[0])}, {number(float(smooth[-1]))} at the end"
     )
-    return LineChart(points(y), points(smooth), tuple(x_ticks), tuple(y_ticks), summary)
+    if len(dots[1]):
+        summary += f"; {number(float(dots[1][-1]))} on held-out photos"
+    return LineChart(
+        plane.points(x[picked], y[picked]),
+        plane.points(x[picked], smooth[picked]),
+        plane.x_ticks(5),
+        plane.y_ticks(4),
+        f"{summary}.",
+        tuple((plane.x(step), plane.y(value)) for step, value in zip(*dots, strict=True)),
+    )
+
+
+def noise_level_chart(losses: Sequence[float], floor: Sequence[float]) -> LineChart | None:
+    """Loss by t, from noise (0) to picture (1), over the floor of Gaussian pixels; None without a loss."""
+    centres = (np.arange(len(losses)) + 0.5) / max(len(losses), 1)
+    t, y = _finite(centres, losses)
+    if len(y) < 2 or len(floor) != len(losses):
+        return None
+    both = np.r_[y, floor]
+    plane = _Plane(0.0, 1.0, 0.0, float(both.max()) or 1.0)
+    lowest = int(np.argmin(y))
+    return LineChart(
+        plane.points(centres, np.asarray(floor)),
+        plane.points(t, y),
+        plane.x_ticks(5),
+        plane.y_ticks(4),
+        f"Loss by noise level: {number(float(y[0]))} near noise, {number(float(y[-1]))} near the picture, "
+        f"lowest {number(float(y[lowest]))} at t = {number(float(t[lowest]))}.",
+    )
+
+
+def _finite(x: Sequence[float] | np.ndarray, y: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
+    """Both as float64, without the places where either is not finite."""
+    first, second = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    finite = np.isfinite(first) & np.isfinite(second)
+    return first[finite], second[finite]
+
+
+@dataclass(frozen=True)
+class _Plane:
+    """Values to chart units: left..right across, low..high upwards; what lies outside comes to the edge."""
+
+    left: float
+    right: float
+    low: float
+    high: float
+
+    def x(self, value: float) -> float:
+        return round(LEFT + _PLOT_WIDTH * (value - self.left) / (self.right - self.left), 2)
+
+    def y(self, value: float) -> float:
+        share = (min(max(value, self.low), self.high) - self.low) / (self.high - self.low)
+        return round(TOP + _PLOT_HEIGHT * (1 - share), 2)
+
+    def points(self, xs: np.ndarray, ys: np.ndarray) -> str:
+        return " ".join(f"{self.x(x):.1f},{self.y(y):.1f}" for x, y in zip(xs, ys, strict=True))
+
+    def x_ticks(self, count: int) -> tuple[Tick, ...]:
+        return tuple(Tick(self.x(v), number(v)) for v in nice_ticks(self.left, self.right, count))
+
+    def y_ticks(self, count: int) -> tuple[Tick, ...]:
+        return tuple(Tick(self.y(v), number(v)) for v in nice_ticks(self.low, self.high, count))
 
 
 def _range(values: np.ndarray) -> tuple[float, float]:

@@ -58,12 +58,19 @@ class StepRun:
 
 @dataclass(frozen=True)
 class TrainingStage:
-    """Loss curve of one stage: `steps` and `losses` of equal length; `facts` are shown as they are."""
+    """Loss curve of one stage: `steps` and `losses` of equal length; `facts` are shown as they are.
+
+    held_out: (step, loss of the averaged weights on held-out photos). loss_by_t and floor_by_t: at the end of
+    the stage, in equal bins of t from noise to picture, and what no model of Gaussian pixels can go below.
+    """
 
     name: str
     steps: Sequence[float]
     losses: Sequence[float]
     facts: Mapping[str, str] = field(default_factory=dict)
+    held_out: Sequence[tuple[float, float]] = ()
+    loss_by_t: Sequence[float] = ()
+    floor_by_t: Sequence[float] = ()
 
 
 @dataclass(frozen=True)

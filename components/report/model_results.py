@@ -1,7 +1,9 @@
 """How the model was trained and how good it is, from the manifests of models and evaluations."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from components.data.artifacts import EvaluationManifest, ModelManifest, StoredFile
 from components.data.manifest import Manifest, ManifestError, StepRecord, sha256_hex
@@ -47,24 +49,32 @@ def training_stages(store: Store, results: Manifest) -> list[TrainingStage]:
 
 def _stage(store: Store, name: str, record: StepRecord) -> TrainingStage:
     number_ = int(record.options.get("stage", 0))
-    steps, losses = _losses(store, name, record)
     counters = record.counters
     facts = {label: number(counters[key]) for key, label in _FACTS.items() if key in counters}
     if "seconds" in counters:
         facts["time"] = duration(float(counters["seconds"]))
-    return TrainingStage(f"Stage {number_}, {_STAGES.get(number_, 'custom')}", steps, losses, facts)
+    log = _log(store, name, record)
+    curve = [line for line in log if line.get("loss") is not None]
+    last: dict[str, Any] = next((line for line in reversed(log) if "loss_by_t" in line), {})
+    return TrainingStage(
+        f"Stage {number_}, {_STAGES.get(number_, 'custom')}",
+        [float(line["step"]) for line in curve],
+        [float(line["loss"]) for line in curve],
+        facts,
+        [(line["step"], line["validation_loss"]) for line in log if line.get("validation_loss") is not None],
+        [math.nan if value is None else float(value) for value in last.get("loss_by_t", [])],
+        [float(value) for value in last.get("gaussian_floor_by_t", [])],
+    )
 
 
-def _losses(store: Store, name: str, record: StepRecord) -> tuple[list[float], list[float]]:
-    """Steps and losses of a model's log; empty when the model was removed since."""
+def _log(store: Store, name: str, record: StepRecord) -> list[dict[str, Any]]:
+    """The records of a model's log; empty when the model was removed since."""
     path = f"{name}/manifests/{record.step}-{record.id}.json"
     try:
         log = read_stored(store, ModelManifest.load(store, path).files["log"])
     except (NotFound, ManifestError, KeyError):
-        return [], []
-    lines = [json.loads(line) for line in log.decode().splitlines()]
-    points = [(line["step"], line["loss"]) for line in lines if line.get("loss") is not None]
-    return [float(step) for step, _ in points], [float(loss) for _, loss in points]
+        return []
+    return [json.loads(line) for line in log.decode().splitlines()]
 
 
 def evaluation_shown(store: Store, results: Manifest) -> Evaluation | None:

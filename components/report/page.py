@@ -8,7 +8,7 @@ import jinja2
 from markupsafe import Markup
 
 from components.report import charts, wording
-from components.report.data import ReportData
+from components.report.data import ReportData, TrainingStage
 from components.report.incidents import DuplicateCluster, duplicate_clusters, error_kinds
 from components.report.insights import insights
 from components.report.photos import BUDGET_BYTES, Album, Photo, kept_examples
@@ -89,12 +89,17 @@ def _content(data: ReportData, album: Album, photos_per_side: int) -> dict[str, 
         "error_kinds": kinds,
         "more_errors": more_errors,
         "insights": insights(total, errors, counts, scored, groups),
-        "stages": [(stage, charts.line_chart(stage.steps, stage.losses, "Loss")) for stage in data.training],
+        "stages": [_stage(stage) for stage in data.training],
         "samples_src": _png_source(data.evaluation.samples_png if data.evaluation else b""),
         "nearest_src": _png_source(data.evaluation.nearest_png if data.evaluation else b""),
         "seconds": sum(step.seconds or 0.0 for step in data.steps),
         "photos_left_out": album.left_out,
     }
+
+
+def _stage(stage: TrainingStage) -> tuple[TrainingStage, charts.LineChart | None, charts.LineChart | None]:
+    curve = charts.line_chart(stage.steps, stage.losses, "Loss", stage.held_out)
+    return stage, curve, charts.noise_level_chart(stage.loss_by_t, stage.floor_by_t)
 
 
 def _groups(data: ReportData) -> dict[str, list[Share]]:

@@ -203,7 +203,15 @@ def report_data(thumbnail: Callable[[str], bytes | None] = lambda image_id: JPEG
             TrainingStage(
                 "Stage 0, general", at.tolist(), losses.tolist(), {"steps": "600", "images/s": "41"}
             ),
-            TrainingStage("Stage 1, breed-aware", at[:300].tolist(), (losses[300:] - 0.02).tolist()),
+            TrainingStage(
+                "Stage 1, breed-aware",
+                at[:300].tolist(),
+                (losses[300:] - 0.02).tolist(),
+                {"held-out loss": "0.21"},
+                held_out=[(float(at[150]), 0.24), (float(at[299]), 0.21)],
+                loss_by_t=[0.32, 0.25, 0.21, 0.19, 0.18, 0.17, 0.17, 0.18, 0.2, 0.26],
+                floor_by_t=[0.23, 0.24, 0.26, 0.29, 0.33, 0.39, 0.48, 0.6, 0.75, 0.92],
+            ),
         ],
         evaluation=Evaluation(
             metrics=[Metric("frechet_distance", 21.4, "floor 3.9 (two halves of the test set)")],

@@ -10,6 +10,7 @@ from components.report.charts import (
     line_chart,
     log_ticks,
     nice_ticks,
+    noise_level_chart,
 )
 from components.report.data import AT_LEAST, Rule, Threshold
 from components.report.histogram import histogram
@@ -52,6 +53,36 @@ def test_a_curve_stays_in_its_frame_and_leaves_out_what_is_not_finite():
     points = [tuple(map(float, point.split(","))) for point in chart.raw.split()]
     assert len(points) <= 300
     assert all(LEFT <= x <= WIDTH - RIGHT and 0 <= y <= HEIGHT for x, y in points)
+
+
+def test_held_out_losses_are_dots_on_the_curves_scale():
+    """A straight line from 2 to 0: a dot of value 1 at its middle lies on it, one above widens the scale."""
+    steps, losses = list(range(101)), [2 - i / 50 for i in range(101)]
+    chart = line_chart(steps, losses, "Loss", [(50, 1.0), (float("nan"), 1.0)])
+    (dot,) = chart.dots
+    raw = dict(tuple(map(float, point.split(","))) for point in chart.raw.split())
+    assert raw[round(dot[0], 1)] == pytest.approx(dot[1], abs=0.1)
+    assert chart.summary.endswith("; 1 on held-out photos.")
+    higher = line_chart(steps, losses, "Loss", [(50, 4.0)])
+    assert min(y for _, y in higher.dots) < min(float(p.split(",")[1]) for p in higher.raw.split())
+
+
+def test_the_loss_by_noise_level_is_drawn_over_its_floor_without_empty_bins():
+    chart = noise_level_chart([1.0, float("nan"), 0.5, 0.25], [0.5, 0.5, 0.5, 0.5])
+    loss, floor = (
+        [tuple(map(float, point.split(","))) for point in line.split()] for line in (chart.smooth, chart.raw)
+    )
+    assert len(loss) == 3 and len(floor) == 4
+    assert loss[1] == floor[2]  # 0.5 at t = 0.625, both
+    assert loss[0][1] < floor[0][1] and loss[2][1] > floor[3][1]  # y grows downwards
+    assert "lowest 0.25 at t = 0.875" in chart.summary
+
+
+@pytest.mark.parametrize(
+    ("losses", "floor"), [([], []), ([1.0], [1.0]), ([1.0, 2.0], []), ([float("nan")] * 2, [1.0] * 2)]
+)
+def test_without_losses_by_noise_level_there_is_no_chart(losses, floor):
+    assert noise_level_chart(losses, floor) is None
 
 
 def test_one_loss_is_no_curve():

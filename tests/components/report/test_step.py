@@ -189,9 +189,18 @@ def evaluation(made):
     """An evaluation of a model of one stage, with a log of 50 records."""
     store = made.task.store
     log = "".join(
-        json.dumps({"step": 20 * i, "loss": None if i == 3 else 1 / i, "loss_by_t": [1.0]}) + "\n"
+        json.dumps(
+            {
+                "step": 20 * i,
+                "loss": None if i == 3 else 1 / i,
+                "loss_by_t": [1.0, None, 0.5],
+                "gaussian_floor_by_t": [0.4, 0.4, 0.4],
+            }
+        )
+        + "\n"
         for i in range(1, 51)
     )
+    log += json.dumps({"step": 1000, "validation_loss": 0.75, "validation_loss_by_t": [0.75]}) + "\n"
     common = {"name": "demo", "parents": ["x"], "code_version": "c0de"}
     model = ModelManifest(
         **common,
@@ -243,6 +252,9 @@ def test_a_report_with_an_evaluation_shows_metrics_losses_pictures_and_breeds(ma
     assert "Stage 1, breed-aware" in page and "1 min 15 s" in page
     curve = page.split("Stage 1, breed-aware")[1].split('class="raw" points="')[1].split('"')[0]
     assert len(curve.split()) == 49
+    model = page.split("Stage 1, breed-aware")[1].split("</section>")[0]
+    assert model.count('class="dot"') == 1 and "0.75 on held-out photos" in model
+    assert "Loss by noise level: 1 near noise, 0.5 near the picture" in model
     steps = re.findall(r"<summary><span><b>([\w ]+)</b>", page)
     assert steps == [
         *("ingest", "captions", "quality", "duplicates", "selection"),
