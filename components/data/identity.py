@@ -31,6 +31,7 @@ _RESULT_LIBRARIES = {
     "simplejpeg": "simplejpeg",
     "tokenizers": "tokenizers",
     "torch": "torch",
+    "torchdiffeq": "torchdiffeq",
     "torchvision": "torchvision",
 }
 # Hold a step's KFP signature and prose; they cannot change what it computes.

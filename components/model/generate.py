@@ -15,17 +15,20 @@ from components.model.flow_model import FlowModel
 from components.model.guidance import Condition, guided_field
 from components.model.solvers import solve
 from components.model.text import TextStates
-from components.model.timesteps import sampling_times
+from components.model.timesteps import sampling_times, shift_for
 
 
 @dataclass(frozen=True)
 class SamplingOptions:
-    """steps and solver set the cost (NFE), guidance is w of `guidance.py`, shift that of `timesteps.py`."""
+    """steps and solver set the cost (NFE), guidance is w of `guidance.py`, shift and shift_rule are those of
+    `timesteps.shift_for`. tolerance: of the adaptive solver, which takes no number of steps."""
 
     steps: int = 16
     solver: str = "euler"
+    tolerance: float = 1e-5
     guidance: float = 2.0
     shift: float = 1.0
+    shift_rule: str = "static"
     batch: int = 64
     precision: str = "fp32"  # or "bf16": autocast
 
@@ -63,7 +66,8 @@ def generate(
         )
     device = next(model.parameters()).device
     noise = initial_noise(seeds, model.sample_shape)
-    times = sampling_times(options.steps, options.shift)
+    shift, terminal = shift_for(options.shift_rule, options.shift, *model.sample_shape[1:])
+    times = sampling_times(options.steps, shift, terminal)
     wanted = Condition(states.hidden, states.mask, breeds)
     nothing = Condition(
         null[None], torch.ones(1, len(null), dtype=torch.bool), torch.tensor([model.null_breed])
@@ -73,7 +77,7 @@ def generate(
     def draw(rows: slice) -> tuple[np.ndarray, int]:
         field = guided_field(model, wanted[rows].to(device), nothing, options.guidance)
         with torch.autocast(device.type, dtype=torch.bfloat16, enabled=options.precision == "bf16"):
-            solution = solve(field, noise[rows].to(device), times, options.solver)
+            solution = solve(field, noise[rows].to(device), times, options.solver, options.tolerance)
         return samples_to_pixels(solution.x).cpu().numpy(), solution.nfe
 
     cores = Cores(device)

@@ -7,6 +7,7 @@ Convention (the only one inside dogflow): t in [0, 1], **t = 0 is noise, t = 1 i
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -38,7 +39,33 @@ class LinearPath:
         return Coefficients(alpha=t, sigma=1 - t, d_alpha=one, d_sigma=-one)
 
 
-PATHS: dict[str, Path] = {"linear": LinearPath()}
+class CosinePath:
+    """alpha = sin(pi t / 2), sigma = cos(pi t / 2): alpha^2 + sigma^2 = 1, so unit variance stays unit."""
+
+    def at(self, t: Tensor) -> Coefficients:
+        # The sine of the complement is exactly 0 at t = 1, where the cosine is only nearly so.
+        alpha, sigma = torch.sin(math.pi / 2 * t), torch.sin(math.pi / 2 * (1 - t))
+        return Coefficients(alpha, sigma, d_alpha=math.pi / 2 * sigma, d_sigma=-math.pi / 2 * alpha)
+
+
+class SquaredCosinePath:
+    """alpha = sin^2(pi t / 2), sigma = cos^2(pi t / 2): v = (pi / 2) sin(pi t) (x1 - eps).
+
+    The points of the linear path, passed slowly near both ends. There v is 0, whatever the ends are, so that
+    they cannot be told from it.
+    """
+
+    def at(self, t: Tensor) -> Coefficients:
+        alpha, sigma = torch.sin(math.pi / 2 * t) ** 2, torch.sin(math.pi / 2 * (1 - t)) ** 2
+        speed = math.pi * torch.sin(math.pi / 2 * t) * torch.sin(math.pi / 2 * (1 - t))
+        return Coefficients(alpha, sigma, d_alpha=speed, d_sigma=-speed)
+
+
+PATHS: dict[str, Path] = {
+    "linear": LinearPath(),
+    "cosine": CosinePath(),
+    "squared_cosine": SquaredCosinePath(),
+}
 
 
 def over(t: Tensor, x: Tensor) -> Tensor:
@@ -73,11 +100,12 @@ def noise_estimate(path: Path, x_t: Tensor, v: Tensor, t: Tensor) -> Tensor:
     return (c.alpha * v - c.d_alpha * x_t) / (c.alpha * c.d_sigma - c.d_alpha * c.sigma)
 
 
-def gaussian_velocity(x: Tensor, t: Tensor, mean: float, std: float) -> Tensor:
-    """The optimal field of the linear path when the data are N(mean, std^2): a closed form to test against.
+def gaussian_velocity(x: Tensor, t: Tensor, mean: float, std: float, path: Path = PATHS["linear"]) -> Tensor:
+    """The optimal field when the data are N(mean, std^2): a closed form to test against.
 
-    v(x, t) = m + (t s^2 - (1 - t)) / (t^2 s^2 + (1 - t)^2) (x - t m)
+    E(v | x_t) = alpha' m + (alpha alpha' s^2 + sigma sigma') / (alpha^2 s^2 + sigma^2) (x - alpha m); on the
+    linear path m + (t s^2 - (1 - t)) / (t^2 s^2 + (1 - t)^2) (x - t m).
     """
-    t = over(t, x)
-    slope = (t * std**2 - (1 - t)) / (t**2 * std**2 + (1 - t) ** 2)
-    return mean + slope * (x - t * mean)
+    c = path.at(over(t, x))
+    slope = (c.alpha * c.d_alpha * std**2 + c.sigma * c.d_sigma) / (c.alpha**2 * std**2 + c.sigma**2)
+    return c.d_alpha * mean + slope * (x - c.alpha * mean)

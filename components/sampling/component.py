@@ -14,8 +14,10 @@ def sampling(
     per_breed: int = 16,
     steps: int = 16,
     solver: str = "euler",
+    tolerance: float = 1e-05,
     guidance: float = 2.0,
     shift: float = 1.0,
+    shift_rule: str = "static",
     seed: int = 0,
     precision: str = "fp32",
     batch: int = 64,
@@ -32,9 +34,11 @@ def sampling(
         code_version: Code the pipeline was compiled for; the step refuses to run as another.
         per_breed: Pictures a breed.
         steps: Solver steps.
-        solver: ODE solver; heun evaluates the network twice a step.
+        solver: ODE solver; a step takes 1, 2, 2 and 4 evaluations, dopri5 as many as its tolerance asks for.
+        tolerance: Relative and absolute error of dopri5.
         guidance: Weight of classifier-free guidance (1: none).
-        shift: Shift of the time grid (1: none).
+        shift: Shift of the time grid towards noise (1: none).
+        shift_rule: Whether the shift is multiplied by one that grows with the picture.
         seed: First seed; every picture has its own.
         precision: Arithmetic.
         batch: Pictures at a time.

@@ -32,6 +32,8 @@ def draw(
         solver=options.solver,
         guidance=options.guidance,
         shift=options.shift,
+        shift_rule=options.shift_rule,
+        tolerance=options.tolerance,
         batch=options.batch,
         precision=options.precision,
     )

@@ -22,10 +22,13 @@ def training(
     beta2: float = 0.999,
     clip: float = 0.5,
     ema_decay: float = 0.999,
+    path: str = "linear",
+    huber_delta: float = 0.0,
     density: str = "logit_normal",
     density_mean: float = 0.0,
     density_std: float = 1.0,
     shift: float = 1.0,
+    shift_rule: str = "static",
     drop_both: float = 0.1,
     drop_caption: float = 0.05,
     drop_breed: float = 0.05,
@@ -58,10 +61,13 @@ def training(
         beta2: AdamW's decay of squared gradients; lower for short runs.
         clip: Gradient norm is clipped to this (0: not).
         ema_decay: Decay of the averaged weights.
+        path: Path between noise and picture.
+        huber_delta: Errors beyond it count linearly (0: all squared).
         density: How often each noise level is trained.
         density_mean: Mean of the logit-normal density.
         density_std: Standard deviation of the logit-normal density.
         shift: Shift of the density towards noise (1: none).
+        shift_rule: Whether the shift is multiplied by one that grows with the picture.
         drop_both: Share of rows without text and breed, for guidance.
         drop_caption: Share of rows without text.
         drop_breed: Share of rows without breed.

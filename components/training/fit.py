@@ -19,7 +19,7 @@ from components.data.task import Task
 from components.model.checkpoint import load_model, save_weights
 from components.model.device import pick_device
 from components.model.flow_model import FlowModel
-from components.model.timesteps import Density
+from components.model.timesteps import Density, shift_for
 from components.training.draws import Dropout
 from components.training.logbook import Logbook
 from components.training.loop import Trainer
@@ -60,7 +60,9 @@ def fit(
     held_out = EncodedRows(encoded, chosen.text, breeds, split="val")
     network = load_model(task.store, model).to(pick_device(options.device))
     validation = Validation(held_out, options.seed) if len(held_out) else None
-    trainer = Trainer(network, rows, chosen, _loop_options(options), checkpoints, validation)
+    trainer = Trainer(
+        network, rows, chosen, _loop_options(options, network.sample_shape), checkpoints, validation
+    )
     logbook = Logbook(_log_folder(model_id), trainer.progress.step, trainer.log)
     report, usage = _reporter(chosen, options, trainer.progress.step), _usage(network, rows, options)
     try:
@@ -83,7 +85,12 @@ def fit(
     return Fitted(files, _counters(result, rows), details)
 
 
-def _loop_options(options: TrainingOptions) -> LoopOptions:
+def _density(options: TrainingOptions, sample_shape: tuple[int, int, int]) -> Density:
+    shift, _ = shift_for(options.shift_rule, options.shift, *sample_shape[1:])
+    return Density(options.density, options.density_mean, options.density_std, shift)
+
+
+def _loop_options(options: TrainingOptions, sample_shape: tuple[int, int, int]) -> LoopOptions:
     return LoopOptions(
         steps=options.steps,
         batch=options.batch,
@@ -96,7 +103,9 @@ def _loop_options(options: TrainingOptions) -> LoopOptions:
         clip=options.clip,
         ema_decay=options.ema_decay,
         flips=options.flips,
-        density=Density(options.density, options.density_mean, options.density_std, options.shift),
+        path=options.path,
+        huber_delta=options.huber_delta,
+        density=_density(options, sample_shape),
         dropout=Dropout(options.drop_both, options.drop_caption, options.drop_breed),
         precision=options.precision,
         seed=options.seed,

@@ -202,7 +202,7 @@ class Trainer:
         options, device = self.options, self.device
         t = draws.t[part].to(device)
         x_t, v = interpolate(PATHS[options.path], samples.to(device), draws.noise[part].to(device), t)
-        return velocity_loss(self._velocity(x_t, t, hidden, mask, breed), v)
+        return velocity_loss(self._velocity(x_t, t, hidden, mask, breed), v, huber_delta=options.huber_delta)
 
     def _velocity(self, x_t: Tensor, t: Tensor, hidden: Tensor, mask: Tensor, breed: Tensor) -> Tensor:
         """The network's answer, in the arithmetic of the run."""
@@ -264,7 +264,7 @@ class Trainer:
                     "skipped_steps": progress.skipped,
                     "loss_by_t": self.bins.means(),
                     # What independent Gaussian pixels of the data's spread would leave; see objective.py.
-                    "gaussian_floor_by_t": analytic_floor(centres, std).tolist(),
+                    **self._floor(centres, std),
                     **(usage.logged(report.images_per_s) if usage else {}),
                     **self._norms_logged(report.step),
                 },
@@ -272,6 +272,12 @@ class Trainer:
             )
         self.bins.clear()
         progress.loss, progress.window_loss, progress.window_steps = mean, 0.0, 0
+
+    def _floor(self, centres: Tensor, std: float) -> dict[str, list[float]]:
+        """The floor beside the loss by t; nothing when errors are not squared, for then it is another one."""
+        if self.options.huber_delta > 0:
+            return {}
+        return {"gaussian_floor_by_t": analytic_floor(centres, std, PATHS[self.options.path]).tolist()}
 
     def _norms_logged(self, step: int) -> dict[str, float]:
         """The share of gradient norms in the higher one of two groups, with a warning; {} for one group."""

@@ -19,12 +19,17 @@ class TrainingOptions(StepOptions):
     beta2: float = option(0.999, "AdamW's decay of squared gradients; lower for short runs", gt=0, lt=1)
     clip: float = option(0.5, "gradient norm is clipped to this (0: not)", ge=0)
     ema_decay: float = option(0.999, "decay of the averaged weights", ge=0, lt=1)
-    density: Literal["uniform", "logit_normal"] = option(
+    path: Literal["linear", "cosine", "squared_cosine"] = option("linear", "path between noise and picture")
+    huber_delta: float = option(0.0, "errors beyond it count linearly (0: all squared)", ge=0)
+    density: Literal["uniform", "logit_normal", "mode", "truncated_normal"] = option(
         "logit_normal", "how often each noise level is trained"
     )
     density_mean: float = option(0.0, "mean of the logit-normal density")
     density_std: float = option(1.0, "standard deviation of the logit-normal density", gt=0)
     shift: float = option(1.0, "shift of the density towards noise (1: none)", gt=0)
+    shift_rule: Literal["static", "flux", "qwen_image"] = option(
+        "static", "whether the shift is multiplied by one that grows with the picture"
+    )
     drop_both: float = option(0.1, "share of rows without text and breed, for guidance", ge=0, le=1)
     drop_caption: float = option(0.05, "share of rows without text", ge=0, le=1)
     drop_breed: float = option(0.05, "share of rows without breed", ge=0, le=1)

@@ -31,6 +31,7 @@ class LoopOptions:
     ema_decay: float = 0.999
     flips: bool = True
     path: str = "linear"
+    huber_delta: float = 0.0
     density: Density = field(default_factory=Density)
     dropout: Dropout = field(default_factory=Dropout)
     precision: str = "fp32"

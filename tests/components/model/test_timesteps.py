@@ -5,8 +5,17 @@ import math
 import pytest
 import torch
 from diffusers import FlowMatchEulerDiscreteScheduler
+from scipy import stats
 
-from components.model.timesteps import DENSITIES, Density, sampling_sigmas, sampling_times, shift_sigma
+from components.model.timesteps import (
+    DENSITIES,
+    Density,
+    mode_sigma,
+    sampling_sigmas,
+    sampling_times,
+    shift_for,
+    shift_sigma,
+)
 
 SIGMA = torch.linspace(0, 1, 101, dtype=torch.float64)
 
@@ -26,6 +35,7 @@ def test_uniform_quantiles_are_the_identity():
     assert torch.allclose(torch.quantile(t, at), at, atol=3e-3)
 
 
+@pytest.mark.filterwarnings("ignore:density truncated_normal")
 @pytest.mark.parametrize("name", sorted(DENSITIES))
 def test_times_come_from_the_given_generator_alone(name):
     first = Density(name).times(8, torch.Generator().manual_seed(5))
@@ -76,6 +86,58 @@ def test_times_rise_from_noise_to_data():
     assert times[0] == 0 and times[-1] == 1 and (times.diff() > 0).all()
 
 
+def test_mode_map_has_the_reference_values_and_the_density_its_quantiles():
+    u = torch.tensor([0, 0.1, 0.25, 0.5, 1], dtype=torch.float64)
+    assert mode_sigma(u).tolist() == pytest.approx([1, 0.802569, 0.616416, 0.5, 0], abs=5e-7)
+    sigma = 1 - Density("mode").times(400_000, torch.Generator().manual_seed(4)).double()
+    # f falls, so the quantile of sigma at q is f(1 - q).
+    assert torch.allclose(torch.quantile(sigma, 1 - u[1:4]), mode_sigma(u[1:4]), atol=3e-3)
+
+
+def test_truncated_normal_is_scipys_and_says_that_the_ends_stay_untrained():
+    with pytest.warns(RuntimeWarning, match=r"below \.05 or above \.95"):
+        density = Density("truncated_normal")
+    sigma = 1 - density.times(100_000, torch.Generator().manual_seed(5)).double()
+    assert sigma.min() >= 0.05 - 1e-6 and sigma.max() <= 0.95 + 1e-6
+    theirs = stats.truncnorm(-3, 3, loc=0.5, scale=0.15)
+    assert stats.kstest(sigma.numpy(), theirs.cdf).statistic < 0.006
+    assert sigma.std().item() == pytest.approx(theirs.std(), abs=2e-3)
+
+
+SIZES = (256, 512, 1024, 1328)
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [("flux", (1.6487, 1.8776, 3.1582, 5.0671)), ("qwen_image", (1.6487, 1.7138, 2.0008, 2.3033))],
+)
+def test_shift_by_resolution_has_the_reference_values(rule, expected):
+    assert [shift_for(rule, 1.0, size, size)[0] for size in SIZES] == pytest.approx(expected, abs=5e-5)
+
+
+def test_shift_of_a_wide_picture_counts_its_tokens():
+    shift, terminal = shift_for("qwen_image", 1.0, 928, 1664)
+    assert math.log(shift) == pytest.approx(0.791129, abs=5e-7) and shift == pytest.approx(2.205886, abs=5e-7)
+    assert terminal == 0.02
+    assert shift_for("qwen_image", 3.0, 928, 1664)[0] == pytest.approx(3 * shift)
+    assert shift_for("static", 3.0, 928, 1664) == (3.0, 0.0)
+    with pytest.raises(ValueError, match="static, flux, qwen_image"):
+        shift_for("sd3", 1.0, 64, 64)
+
+
+@pytest.mark.parametrize(("rule", "steps"), [("flux", 8), ("qwen_image", 8), ("qwen_image", 30)])
+def test_dynamic_grids_equal_the_diffusers_scheduler(rule, steps):
+    shift, terminal = shift_for(rule, 1.0, 928, 1664)
+    scheduler = FlowMatchEulerDiscreteScheduler(
+        use_dynamic_shifting=True, time_shift_type="exponential", shift_terminal=terminal or None
+    )
+    scheduler.set_timesteps(sigmas=torch.linspace(1, 1 / steps, steps).numpy(), mu=math.log(shift))
+    ours = sampling_sigmas(steps, shift, terminal)
+    assert torch.allclose(ours.float(), scheduler.sigmas, atol=1e-6)
+    if terminal:
+        assert ours[-2].item() == pytest.approx(0.02, abs=1e-12)
+
+
 @pytest.mark.parametrize("bad", [{"name": "cosine"}, {"std": 0.0}, {"shift": -1.0}])
 def test_impossible_densities_are_refused(bad):
     with pytest.raises(ValueError, match="density"):
@@ -87,3 +149,5 @@ def test_impossible_grids_are_refused():
         sampling_sigmas(0)
     with pytest.raises(ValueError, match="positive"):
         shift_sigma(SIGMA, 0.0)
+    with pytest.raises(ValueError, match="terminal"):
+        sampling_sigmas(4, terminal=1.0)

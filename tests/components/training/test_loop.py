@@ -12,7 +12,8 @@ import torch
 
 from components.data.checkpoints import Checkpoints
 from components.data.storage import open_store
-from components.training.draws import Dropout
+from components.model.paths import PATHS, interpolate
+from components.training.draws import Dropout, draw, step_generator
 from components.training.logbook import Logbook, read_records
 from components.training.loop import NonFiniteError, ResumeError, Trainer
 from components.training.run_state import LoopOptions
@@ -255,3 +256,24 @@ def test_log_has_the_loss_by_time_beside_the_floor(tmp_path, model, rows):
     t = 0.05
     floor = std**2 / (t**2 * std**2 + (1 - t) ** 2)
     assert records[3]["gaussian_floor_by_t"][0] == pytest.approx(floor, rel=0.05)
+
+
+@pytest.mark.parametrize("path", sorted(PATHS))
+@pytest.mark.parametrize("huber_delta", [0.0, 0.5])
+def test_path_and_objective_are_those_of_the_options(model, rows, path, huber_delta):
+    """The loss of a network that answers 0, from the same draws by hand."""
+    model.network.register_forward_hook(lambda module, args, output: 0 * output)
+    options = replace(
+        QUICK, path=path, huber_delta=huber_delta, batch=11, micro_batch=11, flips=False, steps=1
+    )
+    found = []
+    Trainer(model, rows, stage(1), options).run(on_step=lambda report: found.append(report.loss))
+
+    generator = step_generator(options.seed, 1, 1)
+    order = rows.seen[0]
+    draws = draw(generator, (11, 3, 8, 8), options.density, options.dropout, flips=False)
+    x1 = rows.images[order].permute(0, 3, 1, 2) / 127.5 - 1
+    _, v = interpolate(PATHS[path], x1, draws.noise, draws.t)
+    cost = torch.where(v.abs() <= huber_delta, v**2, 2 * huber_delta * v.abs() - huber_delta**2)
+    expected = (cost if huber_delta else v**2).mean()
+    assert found == pytest.approx([expected.item()], rel=1e-5)
