@@ -27,6 +27,7 @@ class Logbook:
             self.path.write_bytes(earlier)
         kept = [record for record in read_records(self.path) if record["step"] <= resume_step]
         self.path.write_text("".join(json.dumps(record) + "\n" for record in kept))
+        self._written = {_kind(record) for record in kept}
         self._board = SummaryWriter(str(folder), purge_step=resume_step + 1)
         for record in kept if is_new else []:
             self._show(record)
@@ -34,8 +35,11 @@ class Logbook:
     def add(self, record: dict[str, Any], histograms: Mapping[str, Sequence[float]] | None = None) -> None:
         """`record["step"]` and flat numbers; lists are curves over t. NaN is written as null.
 
-        Histograms go to TensorBoard alone.
+        Histograms go to TensorBoard alone. What a killed run wrote of the same step and names stays as it is.
         """
+        if _kind(record) in self._written:
+            return
+        self._written.add(_kind(record))
         clean = {name: _finite(value) for name, value in record.items()}
         with self.path.open("a") as file:
             file.write(json.dumps(clean) + "\n")
@@ -58,6 +62,10 @@ class Logbook:
 
     def close(self) -> None:
         self._board.close()
+
+
+def _kind(record: Mapping[str, Any]) -> tuple[int, frozenset[str]]:
+    return record["step"], frozenset(record)
 
 
 def _finite(value: Any) -> Any:

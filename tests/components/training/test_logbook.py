@@ -41,3 +41,29 @@ def test_on_another_machine_the_checkpoints_log_is_taken_over(tmp_path):
     assert [(r["step"], r["loss"]) for r in records] == [(10, 10.0), (20, 20.0), (30, 3.0)]
     board = EventAccumulator(str(tmp_path / "second")).Reload()
     assert [(e.step, e.value) for e in board.Scalars("training/loss")] == [(10, 10.0), (20, 20.0), (30, 3.0)]
+
+
+def test_a_last_validation_that_a_killed_run_had_written_is_not_there_twice(tmp_path):
+    """Killed between its last step and its manifest, a run validates once more when it goes on."""
+    book = Logbook(tmp_path)
+    for record in ({"step": 6, "loss": 0.5}, {"step": 6, "validation_loss": 0.75}):
+        book.add(record)
+    book.close()
+    book = Logbook(tmp_path, resume_step=6)
+    book.add({"step": 6, "validation_loss": 0.75})
+    book.close()
+    records = read_records(tmp_path / "training.jsonl")
+    assert records == [{"step": 6, "loss": 0.5}, {"step": 6, "validation_loss": 0.75}]
+    board = EventAccumulator(str(tmp_path)).Reload()
+    assert [(e.step, e.value) for e in board.Scalars("training/validation_loss")] == [(6, 0.75)]
+
+
+def test_histograms_go_to_tensorboard_alone(tmp_path):
+    book = Logbook(tmp_path)
+    book.add({"step": 5, "loss": 1.0}, histograms={"gradient_norm": [1.0, 2.0, 4.0], "empty": []})
+    book.close()
+    assert read_records(tmp_path / "training.jsonl") == [{"step": 5, "loss": 1.0}]
+    board = EventAccumulator(str(tmp_path)).Reload()
+    (shown,) = board.Histograms("gradient_norm")
+    assert (shown.step, shown.histogram_value.num, shown.histogram_value.sum) == (5, 3.0, 7.0)
+    assert board.Tags()["histograms"] == ["gradient_norm"]
