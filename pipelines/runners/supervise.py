@@ -20,6 +20,7 @@ from typing import Any
 RUN_FOLDER = "DOGFLOW_RUN_FOLDER"
 GRACE = "DOGFLOW_STOP_GRACE_S"
 STOP_FILE = "stop"
+STATE_FILE = "state.json"
 INTERRUPTED = 130
 _POLL_S = 0.1
 
@@ -82,13 +83,13 @@ class Supervisor:
 
     def _earlier_attempts(self) -> int:
         try:
-            return int(json.loads((self.folder / "state.json").read_text())["attempt"])
+            return int(json.loads((self.folder / STATE_FILE).read_text())["attempt"])
         except (OSError, ValueError, KeyError):
             return 0
 
     def save(self) -> None:
         """Write the state file."""
-        write_json(self.folder / "state.json", self.state)
+        write_json(self.folder / STATE_FILE, self.state)
 
     def run(self) -> int:
         """Run the task to its end; returns its exit code, 130 when it was stopped."""

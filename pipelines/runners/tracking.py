@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pipelines.runners.supervise import task_folder
+from pipelines.runners.supervise import STATE_FILE, task_folder
 from pipelines.runners.tasklog import ProgressReader, error_sentence
 from pipelines.runs.record import ArtifactRecord, RunRecord, TaskRecord
 
@@ -51,7 +51,7 @@ class Tracker:
 
     def _state(self, name: str) -> dict[str, Any]:
         try:
-            return json.loads((task_folder(self.folder, name) / "state.json").read_bytes())
+            return json.loads((task_folder(self.folder, name) / STATE_FILE).read_bytes())
         except (OSError, ValueError):
             return {}
 

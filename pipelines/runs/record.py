@@ -14,6 +14,8 @@ from typing import Any, Literal, TypeVar
 import psutil
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from pipelines.runners.supervise import STATE_FILE, task_folder
+
 # "reused": taken over from the run it was rerun from. "skipped": not asked for, or what it needs failed.
 State = Literal["pending", "running", "succeeded", "reused", "failed", "skipped", "interrupted"]
 DONE: tuple[State, ...] = ("succeeded", "reused")
@@ -200,7 +202,7 @@ class Runs:
 
     def read(self, run_id: str) -> RunRecord:
         """The run of exactly this id; RunError when its record is not there or not readable."""
-        return _without_ghost(self._parse(RunRecord, run_id))
+        return _without_ghost(self._parse(RunRecord, run_id), self.folder_of(run_id))
 
     def summary(self, run_id: str) -> RunSummary:
         """What a list says of the run of exactly this id; RunError as `read`."""
@@ -239,12 +241,14 @@ def to_json(value: Any) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False)
 
 
-def _without_ghost(record: RunRecord) -> RunRecord:
+def _without_ghost(record: RunRecord, folder: Path) -> RunRecord:
     """A run whose process is gone did not get to say so: it was interrupted."""
     if record.state not in GOING or not record.process or _is_alive(record):
         return record
     for task in record.tasks:
-        if task.state == "running":
+        # A task writes its own state; the run may not have looked at it any more.
+        started = (task_folder(folder, task.name) / STATE_FILE).is_file()
+        if task.state == "running" or (task.state == "pending" and started):
             task.state = "interrupted"
         elif task.state == "pending":
             task.state = "skipped"

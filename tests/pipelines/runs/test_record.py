@@ -94,6 +94,16 @@ def test_a_record_going_on_whose_process_is_gone_was_interrupted(runs, changes, 
     assert json.loads((runs.folder / found.run_id / "run.json").read_text())["state"] == state
 
 
+def test_a_task_that_started_after_the_last_look_of_a_killed_run_was_interrupted_too(runs):
+    tasks = [TaskRecord(name=name, step="s", state="pending") for name in ("started", "not_yet")]
+    killed = record("20250131-100000-toy-aaaa", state="running", tasks=tasks, process=2**22 + 1)
+    runs.save(killed)
+    state = runs.folder_of(killed.run_id) / "tasks" / "started" / "state.json"
+    state.parent.mkdir(parents=True)
+    state.write_text("{}")
+    assert [task.state for task in runs.load("latest").tasks] == ["interrupted", "skipped"]
+
+
 def test_ids_sort_by_time_and_name_the_pipeline():
     assert new_run_id("curation").split("-")[2] == "curation"
     assert (
