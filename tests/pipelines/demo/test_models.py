@@ -63,20 +63,20 @@ def test_clip_names_the_breeds_among_themselves_and_among_the_whole_table(clip: 
 
 @pytest.mark.slow
 def test_sam_finds_dogs_in_places_it_has_never_seen() -> None:
-    # The aim is .90; the shipped weights reach .867 in two places held out of training (.93 in the others).
     report = measure(unseen_specs(60, 1))
-    assert report.box.mean() >= 0.85
-    assert np.median(report.box) >= 0.90
-    assert report.tight_box.mean() >= 0.85
-    assert report.point.mean() >= 0.75
+    assert report.box.mean() >= 0.90
+    assert np.quantile(report.box, 0.1) >= 0.85
+    assert report.tight_box.mean() >= 0.90
+    # One point says less of what is meant, a part or the whole; the demo's prompt is the box.
+    assert report.point.mean() >= 0.70
     assert report.box.mean() > report.centred_box_alone.mean() + 0.3
-    assert np.abs(report.predicted - report.box).mean() < 0.08
+    assert np.abs(report.predicted - report.box).mean() < 0.04
 
 
 @pytest.mark.slow
 def test_sam_finds_small_subjects_far_better_than_the_centred_box() -> None:
     small = measure(unseen_specs(30, 2, pose="stand", facing="right", foreground=0.1))
-    assert small.box.mean() >= 0.65
+    assert small.box.mean() >= 0.75
     assert small.box.mean() > small.centred_box_alone.mean() + 0.3
 
 
