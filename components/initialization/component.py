@@ -11,6 +11,9 @@ def initialization(
     data_root: str,
     code_version: str,
     preset: str = "demo",
+    breed_modules: list = ["time"],
+    channel_attention: bool = False,
+    projection: int = 0,
     text_model: str = "ViT-L-14/openai",
     seed: int = 0,
 ):
@@ -23,6 +26,9 @@ def initialization(
         data_root: Where shards and manifests lie.
         code_version: Code the pipeline was compiled for; the step refuses to run as another.
         preset: Network preset.
+        breed_modules: What tells the network the breed: time, gate (in every cross-attention), conv_in.
+        channel_attention: Gate on the channels after the U-Net's widest level.
+        projection: Width of the features for the contrastive loss (0: none).
         text_model: Open_clip model whose upper text layers are trained; as in encoding.
         seed: Seed of the fresh weights.
     """

@@ -5,9 +5,9 @@ import torch
 from components.data.encoded import SAMPLES
 from components.data.manifest import DatasetManifest
 from components.initialization.options import InitializationOptions
-from components.model.flow_model import FlowModel
+from components.model.flow_model import FlowModel, build_network
+from components.model.network import preset
 from components.model.text import load_text_tower
-from components.model.unet import FlowUNet, preset
 
 
 def fresh_model(dataset: DatasetManifest, options: InitializationOptions) -> FlowModel:
@@ -17,8 +17,16 @@ def fresh_model(dataset: DatasetManifest, options: InitializationOptions) -> Flo
     """
     samples = dataset.groups[SAMPLES].policy
     upper = load_text_tower(options.text_model, "cpu").upper()
-    config = preset(options.preset, text_width=upper.width, num_breeds=len(samples["breeds"]))
-    if samples["shape"] != [config.size_px, config.size_px, config.channels]:
+    config = preset(
+        options.preset,
+        text_width=upper.width,
+        num_breeds=len(samples["breeds"]),
+        breed_modules=tuple(options.breed_modules),
+        channel_attention=options.channel_attention,
+        projection=options.projection,
+    )
+    channels, height, width = config.sample_shape
+    if samples["shape"] != [height, width, channels]:
         raise ValueError(
             f"initialization.preset={options.preset} draws {config.size_px} px pictures, but the dataset was "
             f"encoded with encoding.size_px={samples['shape'][0]}; make the two equal."
@@ -26,4 +34,4 @@ def fresh_model(dataset: DatasetManifest, options: InitializationOptions) -> Flo
     # A forked generator: the caller's random state is as it was.
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(options.seed)
-        return FlowModel(FlowUNet(config), upper)
+        return FlowModel(build_network(config), upper)

@@ -154,3 +154,17 @@ def sampling_sigmas(steps: int, shift: float = 1.0, terminal: float = 0.0) -> Te
 def sampling_times(steps: int, shift: float = 1.0, terminal: float = 0.0) -> Tensor:
     """`sampling_sigmas` as times t = 1 - sigma, rising from 0 (noise) to 1 (data): (steps + 1,) float64."""
     return 1 - sampling_sigmas(steps, shift, terminal)
+
+
+def diffusers_timestep(t: Tensor) -> Tensor:
+    """The time that diffusers' embedding expects: 1000 (1 - t), the one place where conventions meet.
+
+    Always float32: bfloat16 has 8 bits of mantissa and would turn 750 into 752.
+    """
+    assert t.dtype in (torch.float32, torch.float64), f"t must be float32, got {t.dtype}"
+    return (1000 * (1 - t)).to(torch.float32)
+
+
+def flow_time(timestep: Tensor) -> Tensor:
+    """Inverse of `diffusers_timestep`."""
+    return 1 - timestep.to(torch.float32) / 1000

@@ -32,6 +32,11 @@ def training(
     drop_both: float = 0.1,
     drop_caption: float = 0.05,
     drop_breed: float = 0.05,
+    curriculum: bool = True,
+    contrastive: float = 0.0,
+    contrastive_breeds: int = 2,
+    contrastive_rows: int = 2,
+    contrastive_temperature: float = 0.1,
     flips: bool = True,
     precision: str = "fp32",
     seed: int = 0,
@@ -71,6 +76,11 @@ def training(
         drop_both: Share of rows without text and breed, for guidance.
         drop_caption: Share of rows without text.
         drop_breed: Share of rows without breed.
+        curriculum: Stage 2 starts with reviewed pictures alone (no: all its tiers at once).
+        contrastive: Weight of the breed-contrastive loss (0: none; it needs initialization.projection).
+        contrastive_breeds: Breeds in a batch's rows for the contrastive loss.
+        contrastive_rows: Rows of each of these breeds.
+        contrastive_temperature: Temperature of the contrastive loss.
         flips: Mirror half of the pictures.
         precision: Arithmetic; weights and averages stay fp32.
         seed: Seed of order, noise and dropout.

@@ -6,7 +6,7 @@ batch is split into micro-batches does not matter.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -61,6 +61,12 @@ def draw(
     text = (u >= dropout.both) & (u < dropout.both + dropout.caption)
     breed = (u >= dropout.both + dropout.caption) & (u < dropout.both + dropout.caption + dropout.breed)
     return Draws(t, noise, flip, both | text, both | breed)
+
+
+def with_pairs(draws: Draws, pairs: int) -> Draws:
+    """The draws of a batch whose last `pairs` rows, those for the contrastive loss, lack text and breed."""
+    last = torch.arange(len(draws.t)) >= len(draws.t) - pairs
+    return replace(draws, drop_text=draws.drop_text | last, drop_breed=draws.drop_breed | last)
 
 
 def without_text(hidden: Tensor, mask: Tensor, drop: Tensor, null: Tensor) -> tuple[Tensor, Tensor]:

@@ -12,7 +12,7 @@ import torch
 
 from components.data.artifacts import ModelManifest, StoredFile, store_file
 from components.data.checkpoints import Checkpoints
-from components.data.encoded import EncodedDataset
+from components.data.encoded import SAMPLES, EncodedDataset
 from components.data.manifest import DatasetManifest
 from components.data.progress import Progress
 from components.data.task import Task
@@ -24,6 +24,7 @@ from components.training.draws import Dropout
 from components.training.logbook import Logbook
 from components.training.loop import Trainer
 from components.training.options import TrainingOptions
+from components.training.pairs import PairsPlan
 from components.training.rows import EncodedRows
 from components.training.run_state import LoopOptions, StepReport, TrainingResult
 from components.training.stages import Stage, stage
@@ -53,12 +54,18 @@ def fit(
 
     Raises SystemExit (143) after a SIGTERM, with a checkpoint stored.
     """
-    chosen = stage(options.stage)
+    chosen = stage(options.stage, options.curriculum)
     breeds = list(model.details["breeds"])
+    new_breeds = [breed for breed in dataset.groups[SAMPLES].policy["breeds"] if breed not in breeds]
+    breeds += new_breeds
     encoded = EncodedDataset(task.store, dataset)
     rows = EncodedRows(encoded, chosen.text, breeds)
     held_out = EncodedRows(encoded, chosen.text, breeds, split="val")
-    network = load_model(task.store, model).to(pick_device(options.device))
+    network = load_model(task.store, model)
+    if new_breeds:
+        print(f"new to this model: {', '.join(new_breeds)}", flush=True)
+        network.network.add_breeds(len(new_breeds))
+    network.to(pick_device(options.device))
     validation = Validation(held_out, options.seed) if len(held_out) else None
     trainer = Trainer(
         network, rows, chosen, _loop_options(options, network.sample_shape), checkpoints, validation
@@ -105,6 +112,9 @@ def _loop_options(options: TrainingOptions, sample_shape: tuple[int, int, int]) 
         flips=options.flips,
         path=options.path,
         huber_delta=options.huber_delta,
+        contrastive=options.contrastive,
+        temperature=options.contrastive_temperature,
+        pairs=PairsPlan(options.contrastive_breeds, options.contrastive_rows),
         density=_density(options, sample_shape),
         dropout=Dropout(options.drop_both, options.drop_caption, options.drop_breed),
         precision=options.precision,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -19,6 +20,7 @@ from components.model.checkpoint import (
     tensors_from_bytes,
     tensors_to_bytes,
 )
+from components.model.contrastive import contrastive_loss
 from components.model.cores import Cores
 from components.model.device import precision
 from components.model.ema import Ema
@@ -26,16 +28,18 @@ from components.model.flow_model import FlowModel
 from components.model.objective import LossByTime, analytic_floor, velocity_loss
 from components.model.paths import PATHS, interpolate
 from components.training.batches import Batch, Order, Position, Rows, prefetched
-from components.training.draws import Draws, draw, step_generator, without_text
+from components.training.draws import Draws, draw, step_generator, with_pairs, without_text
 from components.training.gradient_norms import WINDOW, GradientNorms
 from components.training.logbook import Logbook
 from components.training.optimizer import learning_rate, parameter_groups, set_learning_rate
+from components.training.pairs import Pairs
 from components.training.run_state import LoopOptions, Progress, StepReport, TrainingResult
 from components.training.stages import Stage
 from components.training.throughput import Usage
 from components.training.validation import Validation
 
 LOG = "training.jsonl"
+_SEEN_FROM = 0.5
 
 
 class NonFiniteError(RuntimeError):
@@ -68,7 +72,8 @@ class Trainer:
         self.cores = Cores(self.device)
         if options.channels_last:
             model.to(memory_format=torch.channels_last)
-        self.order = Order(rows.tiers, stage, options.batch, options.seed)
+        self.pairs = self._pairs(rows)
+        self.order = Order(rows.tiers, stage, options.batch, options.seed, self.pairs)
         groups = parameter_groups(model, stage, options.weight_decay)
         # One kernel for all weights: a fifth of a small network's step went into the loop over them.
         betas = (0.9, options.beta2)
@@ -144,7 +149,7 @@ class Trainer:
         )
         set_learning_rate(self.optimizer, rate)
         self.optimizer.zero_grad(set_to_none=True)
-        loss = self._backward(batch)
+        loss, apart = self._backward(batch)
         limit = options.clip if options.clip > 0 else float("inf")
         norm = float(nn.utils.clip_grad_norm_(self._trained(), limit))
         self.norms.add(norm)
@@ -156,13 +161,14 @@ class Trainer:
             progress.updates += 1
             progress.bad_in_a_row = 0
             progress.window_loss += loss
+            progress.window_contrastive += apart
             progress.window_steps += 1
         else:
             self._count_bad(loss, norm)
         return loss, norm, rate, not finite
 
-    def _backward(self, batch: Batch) -> float:
-        """Gradients of the batch's mean loss, one micro-batch after the other; returns that loss.
+    def _backward(self, batch: Batch) -> tuple[float, float]:
+        """Gradients of the batch's mean loss, one micro-batch after the other; (that loss, contrastive loss).
 
         Each micro-batch's losses are summed and divided by the rows of the whole batch, so every split gives
         the same gradients, and so does a short last batch. They are added in order, so that which core was
@@ -172,7 +178,11 @@ class Trainer:
         rows = len(batch.breed)
         samples = pixels_to_samples(batch.images)
         generator = step_generator(options.seed, self.stage.number, self.progress.step + 1)
-        draws = draw(generator, tuple(samples.shape), options.density, options.dropout, options.flips)
+        pairs, dropout = len(self.pairs or ()), options.dropout
+        if pairs:
+            dropout = replace(dropout, both=0.0)  # the pairs are that share
+        draws = draw(generator, tuple(samples.shape), options.density, dropout, options.flips)
+        draws = with_pairs(draws, pairs)
         samples = torch.where(draws.flip[:, None, None, None], samples.flip(3), samples)
         flat = samples.double()
         self.moments += torch.stack([torch.tensor(flat.numel()).double(), flat.sum(), flat.square().sum()])
@@ -181,37 +191,69 @@ class Trainer:
         breed = torch.where(draws.drop_breed, self.model.null_breed, breed)
         trained = self._trained()
 
-        def gradients(part: slice) -> tuple[Tensor, tuple[Tensor | None, ...]]:
-            losses = self._losses(samples[part], hidden[part], mask[part], breed[part], draws, part)
-            return losses.detach(), torch.autograd.grad(losses.sum() / rows, trained, allow_unused=True)
+        def gradients(part: slice) -> tuple[Tensor, float, tuple[Tensor | None, ...]]:
+            of_pairs = batch.breed[part] if pairs and part.start >= rows - pairs else None
+            losses, apart = self._losses(
+                samples[part], hidden[part], mask[part], breed[part], draws, part, of_pairs
+            )
+            loss = losses.sum() / rows + options.contrastive * apart
+            return (
+                losses.detach(),
+                float(apart.detach()),
+                torch.autograd.grad(loss, trained, allow_unused=True),
+            )
 
-        parts = self.cores.parts(rows, options.micro_batch)
-        total = 0.0
-        for part, (losses, found) in zip(parts, self.cores.map(gradients, parts), strict=True):
+        # The pairs stay together: their loss is about all of them.
+        parts = self.cores.parts(rows - pairs, options.micro_batch)
+        parts += [slice(rows - pairs, rows)] if pairs else []
+        total = contrastive = 0.0
+        for part, (losses, apart, found) in zip(parts, self.cores.map(gradients, parts), strict=True):
+            contrastive += apart
             for parameter, gradient in zip(trained, found, strict=True):
                 if gradient is not None:
                     parameter.grad = gradient if parameter.grad is None else parameter.grad.add_(gradient)
             self.bins.add(draws.t[part], losses)
             total += float(losses.sum())
-        return total / rows
+        return total / rows, contrastive
 
     def _losses(
-        self, samples: Tensor, hidden: Tensor, mask: Tensor, breed: Tensor, draws: Draws, part: slice
-    ) -> Tensor:
-        """Velocity losses (b,) of one micro-batch."""
+        self,
+        samples: Tensor,
+        hidden: Tensor,
+        mask: Tensor,
+        breed: Tensor,
+        draws: Draws,
+        part: slice,
+        of_pairs: Tensor | None,
+    ) -> tuple[Tensor, Tensor]:
+        """Velocity losses (b,) of one micro-batch, and its contrastive loss: 0 unless these are the pairs.
+
+        of_pairs: the breeds (b,) of the pairs, which the network is not told.
+        """
         options, device = self.options, self.device
         t = draws.t[part].to(device)
         x_t, v = interpolate(PATHS[options.path], samples.to(device), draws.noise[part].to(device), t)
-        return velocity_loss(self._velocity(x_t, t, hidden, mask, breed), v, huber_delta=options.huber_delta)
+        apart = torch.zeros((), device=device)
+        if of_pairs is None:
+            answer = self._velocity(x_t, t, hidden, mask, breed)
+        else:
+            answer, features = self._answer(self.model.with_features, x_t, t, hidden, mask, breed)
+            # More noise than picture shows no breed.
+            seen = t >= _SEEN_FROM
+            apart = contrastive_loss(features[seen], of_pairs.to(device)[seen], options.temperature)
+        return velocity_loss(answer, v, huber_delta=options.huber_delta), apart
 
     def _velocity(self, x_t: Tensor, t: Tensor, hidden: Tensor, mask: Tensor, breed: Tensor) -> Tensor:
-        """The network's answer, in the arithmetic of the run."""
+        return self._answer(self.model, x_t, t, hidden, mask, breed)
+
+    def _answer(self, network: Callable[..., Any], x_t: Tensor, *condition: Tensor) -> Any:
+        """What the network says, in the arithmetic of the run."""
         options, device = self.options, self.device
         x_t = x_t.to(device)
         if options.channels_last:
             x_t = x_t.contiguous(memory_format=torch.channels_last)
         with precision(device, torch.bfloat16 if options.precision == "bf16" else torch.float32):
-            return self.model(x_t, t.to(device), hidden.to(device), mask.to(device), breed.to(device))
+            return network(x_t, *(tensor.to(device) for tensor in condition))
 
     def _validate(self, logbook: Logbook | None) -> float:
         """Mean loss of the averaged weights on the held-out rows; NaN when there are none."""
@@ -231,6 +273,18 @@ class Trainer:
             logbook.add({"step": self.progress.step, "validation_loss": mean, "validation_loss_by_t": losses})
         return mean
 
+    def _pairs(self, rows: Rows) -> Pairs | None:
+        """Where the contrastive loss gets its rows; None without that loss, or in a stage without breeds."""
+        options = self.options
+        if not options.contrastive or not self.stage.breeds:
+            return None
+        if self.model.network.projection is None:
+            raise ValueError(
+                f"training.contrastive={options.contrastive:g} needs a network with a projection; set "
+                "initialization.projection (64, for instance), or training.contrastive=0"
+            )
+        return Pairs(options.pairs, rows.breed, self.model.null_breed)
+
     def _trained(self) -> list[nn.Parameter]:
         return [p for group in self.optimizer.param_groups for p in group["params"]]
 
@@ -248,7 +302,9 @@ class Trainer:
     def _log(self, logbook: Logbook | None, report: StepReport, usage: Usage | None) -> None:
         """Close the log window: mean loss, curves over t."""
         progress = self.progress
-        mean = progress.window_loss / progress.window_steps if progress.window_steps else float("nan")
+        taken = progress.window_steps
+        mean = progress.window_loss / taken if taken else float("nan")
+        apart = {"contrastive_loss": progress.window_contrastive / taken} if self.pairs and taken else {}
         if logbook:
             centres = (torch.arange(self.bins.bins) + 0.5) / self.bins.bins
             number, total, squares = self.moments.tolist()
@@ -258,6 +314,7 @@ class Trainer:
                     "step": report.step,
                     "epoch": report.epoch,
                     "loss": mean,
+                    **apart,
                     "gradient_norm": report.gradient_norm,
                     "learning_rate": report.learning_rate,
                     "images_per_s": round(report.images_per_s, 2),
@@ -272,6 +329,7 @@ class Trainer:
             )
         self.bins.clear()
         progress.loss, progress.window_loss, progress.window_steps = mean, 0.0, 0
+        progress.window_contrastive = 0.0
 
     def _floor(self, centres: Tensor, std: float) -> dict[str, list[float]]:
         """The floor beside the loss by t; nothing when errors are not squared, for then it is another one."""

@@ -16,7 +16,8 @@ def parameter_groups(model: FlowModel, stage: Stage, weight_decay: float) -> lis
     """
     model.text.requires_grad_(stage.text_lr_scale > 0)
     model.network.requires_grad_(True)
-    model.network.breed_embedding.requires_grad_(stage.breeds)
+    for parameter in model.network.breed_parameters():
+        parameter.requires_grad_(stage.breeds)
     groups = []
     for module, scale in ((model.network, 1.0), (model.text, stage.text_lr_scale)):
         for decayed in (True, False):

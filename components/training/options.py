@@ -33,6 +33,13 @@ class TrainingOptions(StepOptions):
     drop_both: float = option(0.1, "share of rows without text and breed, for guidance", ge=0, le=1)
     drop_caption: float = option(0.05, "share of rows without text", ge=0, le=1)
     drop_breed: float = option(0.05, "share of rows without breed", ge=0, le=1)
+    curriculum: bool = option(True, "stage 2 starts with reviewed pictures alone (no: all its tiers at once)")
+    contrastive: float = option(
+        0.0, "weight of the breed-contrastive loss (0: none; it needs initialization.projection)", ge=0
+    )
+    contrastive_breeds: int = option(2, "breeds in a batch's rows for the contrastive loss", ge=2)
+    contrastive_rows: int = option(2, "rows of each of these breeds", ge=2)
+    contrastive_temperature: float = option(0.1, "temperature of the contrastive loss", gt=0)
     flips: bool = option(True, "mirror half of the pictures")
     precision: Literal["fp32", "bf16"] = option("fp32", "arithmetic; weights and averages stay fp32")
     seed: int = option(0, "seed of order, noise and dropout", ge=0)

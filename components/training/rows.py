@@ -21,7 +21,7 @@ class EncodedRows:
         self._dataset = dataset
         self._rows = rows
         self._texts: list[str] = index.column(f"{text}_id").to_pylist()
-        self._breeds = breed_positions(index.column("breed").to_pylist(), breeds)
+        self.breed = breed_positions(index.column("breed").to_pylist(), breeds)
         self.tiers = np.asarray(index.column("tier")).astype(np.int8)
         self.null_text = torch.from_numpy(dataset.text_states([EMPTY_TEXT_ID])[0].astype(np.float32))
 
@@ -36,5 +36,5 @@ class EncodedRows:
             images=torch.from_numpy(self._dataset.samples(self._rows[indices]).copy()),
             hidden=text.hidden,
             mask=text.mask,
-            breed=torch.from_numpy(self._breeds[indices]),
+            breed=torch.from_numpy(self.breed[indices]),
         )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from components.model.timesteps import Density
 from components.training.batches import Position
 from components.training.draws import Dropout
+from components.training.pairs import PairsPlan
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,8 @@ class LoopOptions:
     precision: "fp32" or "bf16" (autocast; weights, optimizer and EMA stay float32). final_lr_share: what is
     left of the learning rate at the last step. beta2: AdamW's decay of squared gradients. clip: gradient
     norm, 0 for none. validate_every: steps, 0 for only after the last. max_bad_steps: how many steps in a
-    row may be skipped as not finite before the run stops.
+    row may be skipped as not finite before the run stops. contrastive: weight of the breed-contrastive loss,
+    at `temperature`, on the rows of `pairs`; with it these are the rows without text and breed.
     """
 
     steps: int = 300
@@ -32,6 +34,9 @@ class LoopOptions:
     flips: bool = True
     path: str = "linear"
     huber_delta: float = 0.0
+    contrastive: float = 0.0
+    temperature: float = 0.1
+    pairs: PairsPlan = field(default_factory=PairsPlan)
     density: Density = field(default_factory=Density)
     dropout: Dropout = field(default_factory=Dropout)
     precision: str = "fp32"
@@ -83,4 +88,5 @@ class Progress:
     bad_in_a_row: int = 0
     loss: float = float("nan")  # mean of the last closed log window
     window_loss: float = 0.0
+    window_contrastive: float = 0.0
     window_steps: int = 0

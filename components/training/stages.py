@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 ANY_TIER = (-1, 0, 1)
 
@@ -51,9 +51,16 @@ STAGES: tuple[Stage, ...] = (
 )
 
 
-def stage(number: int) -> Stage:
-    """A row of the table; raises ValueError that lists them."""
+def stage(number: int, curriculum: bool = True) -> Stage:
+    """A row of the table, or that row with all its tiers from the first epoch on.
+
+    Raises ValueError that lists the rows.
+    """
     if not 0 <= number < len(STAGES):
         names = ", ".join(f"{row.number} ({row.name})" for row in STAGES)
         raise ValueError(f"training stage {number} is unknown; use one of: {names}")
-    return STAGES[number]
+    row = STAGES[number]
+    if curriculum:
+        return row
+    every = tuple(sorted({tier for phase in row.phases for tier in phase.tiers}))
+    return replace(row, phases=(Phase(0, every),))

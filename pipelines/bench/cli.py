@@ -6,6 +6,7 @@ import typer
 
 if TYPE_CHECKING:
     from pipelines.bench.figures import Report
+    from pipelines.runs.record import RunRecord
 
 app = typer.Typer(
     name="bench",
@@ -74,9 +75,36 @@ def model(
     as_json: Json = False,
 ) -> None:
     """Breed accuracy and distances after each stage, over seeds, beside a control; minutes a seed."""
+    from pipelines.bench.model import bench_model
+
+    _finish(bench_model(_record(run), range(seeds)), as_json)
+
+
+@app.command()
+def ablation(
+    run: Annotated[str, typer.Option(help="Run of dog-breed: its datasets and options.")] = "latest",
+    seeds: Annotated[int, typer.Option(min=1, help="Trainings of each variant, with seeds 0, 1, ...")] = 3,
+    variant: Annotated[
+        list[str] | None, typer.Option(help="Only this one; may be repeated. All without it.")
+    ] = None,
+    share: Annotated[float, typer.Option(min=0.001, max=1, help="Share of the run's steps.")] = 1.0,
+    as_json: Json = False,
+) -> None:
+    """What each part of training is worth: one changed at a time, over seeds; minutes a training."""
+    from pipelines.bench.ablation import VARIANTS, bench_ablation
+
+    names = variant or list(VARIANTS)
+    unknown = sorted(set(names) - set(VARIANTS))
+    if unknown:
+        known = "; ".join(VARIANTS)
+        raise typer.BadParameter(f"{unknown[0]!r} is no variant. There are: {known}.", param_hint="--variant")
+    _finish(bench_ablation(_record(run), range(seeds), names, share), as_json)
+
+
+def _record(run: str) -> "RunRecord":
+    """The run, with the embedded store up if it was used."""
     import os
 
-    from pipelines.bench.model import bench_model
     from pipelines.home import dogflow_home
     from pipelines.launch import embedded_environment
     from pipelines.runs.record import Runs
@@ -84,7 +112,7 @@ def model(
     record = Runs(dogflow_home()).load(run)
     if record.embedded_store:
         os.environ.update(embedded_environment(dogflow_home()))
-    _finish(bench_model(record, range(seeds)), as_json)
+    return record
 
 
 def _finish(report: "Report", as_json: bool) -> None:

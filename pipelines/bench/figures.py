@@ -11,13 +11,17 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Figure:
-    """One measured value. `target` is a bound from below (`at_least`) or above; None: reported only."""
+    """One measured value. `target` is a bound from below (`at_least`) or above; None: reported only.
+
+    spread: standard deviation of what `value` is the mean of, where that was measured.
+    """
 
     name: str
     value: float
     unit: str
     target: float | None = None
     at_least: bool = True
+    spread: float | None = None
 
     @property
     def met(self) -> bool | None:
@@ -36,10 +40,16 @@ class Report:
     conditions: dict[str, Any] = field(default_factory=dict)
 
     def add(
-        self, name: str, value: float, unit: str, target: float | None = None, at_least: bool = True
+        self,
+        name: str,
+        value: float,
+        unit: str,
+        target: float | None = None,
+        at_least: bool = True,
+        spread: float | None = None,
     ) -> None:
         """Append a figure."""
-        self.figures.append(Figure(name, value, unit, target, at_least))
+        self.figures.append(Figure(name, value, unit, target, at_least, spread))
 
     def value(self, name: str) -> float:
         """The value of a figure; KeyError when there is none of that name."""
@@ -113,6 +123,8 @@ def show(report: Report) -> None:
     table.add_column("")
     for figure in report.figures:
         measured = f"{figure.value:,.0f}" if figure.value >= 100 else f"{figure.value:.3g}"
+        if figure.spread is not None:
+            measured += f" ± {figure.spread:.2g}"
         target = "" if figure.target is None else f"{'>=' if figure.at_least else '<='} {figure.target:g}"
         verdict = {None: "", True: "[green]pass[/]", False: "[bold red]miss[/]"}[figure.met]
         table.add_row(figure.name, measured, figure.unit, target, verdict)

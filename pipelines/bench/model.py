@@ -39,8 +39,11 @@ TOLD = {
 class ModelBench:
     """Trains and scores again what a run of `dog-breed` trained, with other seeds, on that run's datasets."""
 
-    def __init__(self, record: RunRecord) -> None:
-        self._options, self._task = record.options, Task(record.data_root)
+    def __init__(self, record: RunRecord, changes: Mapping[str, Mapping[str, Any]] | None = None) -> None:
+        """`changes`: options other than the run's, by task, such as {"stage1": {"density": "uniform"}}."""
+        changes = changes or {}
+        self._options = {name: {**values, **changes.get(name, {})} for name, values in record.options.items()}
+        self._task = Task(record.data_root)
         self._breed = self._dataset(record, "encoding")
         self._general = self._dataset(record, "general-encoding")
 
@@ -49,12 +52,13 @@ class ModelBench:
         assert isinstance(manifest, DatasetManifest)
         return manifest
 
-    def stages(self, seed: int) -> dict[str, EvaluationManifest]:
-        """The evaluation after each stage of one training."""
+    def stages(self, seed: int, scored: Sequence[str] = STAGES) -> dict[str, EvaluationManifest]:
+        """The evaluation after each of the `scored` stages of one training."""
         model, scores = self._start(seed), {}
         for stage in STAGES:
             model = self._train(stage, model, {"seed": seed})
-            scores[stage] = self._score(model, seed)
+            if stage in scored:
+                scores[stage] = self._score(model, seed)
         return scores
 
     def control(self, seed: int) -> EvaluationManifest:

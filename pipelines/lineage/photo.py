@@ -14,8 +14,7 @@ from components.data.shards import ShardError
 from components.data.storage import StorageError, Store
 from components.report.data import Rule
 from components.report.verdicts import judged_rows, judged_rules
-from components.training.stages import stage
-from pipelines.lineage.exposure import draws, why_not
+from pipelines.lineage.exposure import draws, trained_stage, why_not
 from pipelines.lineage.graph import SOURCE, Graph, LineageError, Node
 from pipelines.lineage.rows import column, read_row, rows_where, shard_of, texts_of
 
@@ -295,8 +294,8 @@ class _Tracing:
             first = encoded.index.take(pa.array(rows)).to_pylist()[0]
             texts = texts_of(store, manifest.groups[TEXTS], [first["caption_id"], first["prompt_id"]])
             for node in models:
-                chosen = stage(int(node.options["stage"]))
-                times = int(draws(encoded, chosen, node.options)[rows].sum())
+                chosen = trained_stage(node.options)
+                times = int(draws(encoded, node.options)[rows].sum())
                 yield Training(
                     model_id=node.id,
                     name=node.name,

@@ -14,8 +14,7 @@ from components.data.encoded import SAMPLES, EncodedDataset
 from components.data.manifest import DatasetManifest, Manifest
 from components.data.pictures import read_lineage
 from components.data.shards import ShardError, read_table
-from components.training.stages import stage
-from pipelines.lineage.exposure import draws
+from pipelines.lineage.exposure import draws, trained_stage
 from pipelines.lineage.graph import RUN, SOURCE, Graph, LineageError, Node
 from pipelines.lineage.manifests import Found
 from pipelines.lineage.photo import PhotoTrace, find_photos, trace_photo
@@ -147,9 +146,8 @@ def _note_training(graph: Graph, model: Node, roles: Roles) -> None:
     if dataset is None or dataset.id not in graph.manifests:
         return
     encoded = _encoded(graph, dataset)
-    chosen = stage(int(model.options["stage"]))
-    seen = draws(encoded, chosen, model.options) > 0
-    _note(roles, dataset, encoded, seen, f"stage {chosen.number}")
+    seen = draws(encoded, model.options) > 0
+    _note(roles, dataset, encoded, seen, f"stage {trained_stage(model.options).number}")
 
 
 def _note_comparison(graph: Graph, evaluation: Node, roles: Roles) -> None:

@@ -27,7 +27,7 @@ from components.data.scores import ScoreCache
 from components.evaluation import fidelity
 from components.foreground import sam_segmenter  # noqa: F401
 from components.model import clip, text  # noqa: F401
-from components.model.unet import PRESETS, NetworkConfig
+from components.model.network import PRESETS, NetworkConfig
 from pipelines.commands.step import step_summaries
 from pipelines.runners.bare import run_step
 

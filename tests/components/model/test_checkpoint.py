@@ -17,8 +17,9 @@ from components.model.checkpoint import (
 )
 from components.model.ema import Ema
 from components.model.flow_model import FlowModel
+from components.model.network import NetworkConfig
 from components.model.text import UpperText
-from components.model.unet import FlowUNet, NetworkConfig
+from components.model.unet import FlowUNet
 
 TEXT = {"context_length": 8, "vocab_size": 16, "width": 16, "heads": 2, "layers": 2}
 CONFIG = NetworkConfig(

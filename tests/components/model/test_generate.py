@@ -5,8 +5,9 @@ import torch
 from components.model.autoencoder import pixels_to_samples, samples_to_pixels
 from components.model.flow_model import FlowModel, build_flow_model
 from components.model.generate import SamplingOptions, generate, initial_noise
+from components.model.network import NetworkConfig
 from components.model.text import TextStates, UpperText
-from components.model.unet import FlowUNet, NetworkConfig
+from components.model.unet import FlowUNet
 
 TEXT = {"context_length": 16, "vocab_size": 64, "width": 24, "heads": 4, "layers": 4}
 CONFIG = NetworkConfig(
@@ -26,7 +27,8 @@ def model():
     with torch.random.fork_rng():
         torch.manual_seed(0)
         model = FlowModel(FlowUNet(CONFIG), UpperText(TEXT))
-        torch.nn.init.normal_(model.network.breed_embedding.weight)
+        for parameter in model.network.breed_parameters():
+            torch.nn.init.normal_(parameter)
     return model.eval()
 
 

@@ -10,6 +10,8 @@ from scipy import stats
 from components.model.timesteps import (
     DENSITIES,
     Density,
+    diffusers_timestep,
+    flow_time,
     mode_sigma,
     sampling_sigmas,
     sampling_times,
@@ -151,3 +153,11 @@ def test_impossible_grids_are_refused():
         shift_sigma(SIGMA, 0.0)
     with pytest.raises(ValueError, match="terminal"):
         sampling_sigmas(4, terminal=1.0)
+
+
+def test_time_conversion_round_trips_and_refuses_half_precision():
+    t = torch.linspace(0, 1, 11)
+    assert torch.allclose(flow_time(diffusers_timestep(t)), t, atol=1e-6)
+    assert diffusers_timestep(torch.tensor([0.0, 1.0])).tolist() == [1000.0, 0.0]
+    with pytest.raises(AssertionError, match="float32"):
+        diffusers_timestep(t.to(torch.bfloat16))

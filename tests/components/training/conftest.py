@@ -1,12 +1,15 @@
 """A tiny model and a tiny set of rows for the training tests."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 from components.model.flow_model import FlowModel
+from components.model.network import NetworkConfig
 from components.model.text import UpperText
-from components.model.unet import FlowUNet, NetworkConfig
+from components.model.unet import FlowUNet
 from components.training.batches import Batch
 
 CONFIG = NetworkConfig(
@@ -30,7 +33,7 @@ class TinyRows:
         self.images = torch.randint(0, 256, (count, 8, 8, 3), generator=g, dtype=torch.uint8)
         self.hidden = torch.randn(count, 5, 16, generator=g)
         self.lengths = 2 + torch.arange(count) % 4
-        self.breed = torch.arange(count) % 3
+        self.breeds = torch.arange(count) % 3
         self.tiers = np.where(np.arange(count) % 2, 1, 0).astype(np.int8)
         self.null_text = torch.randn(2, 16, generator=g)
         self.seen: list[list[int]] = []
@@ -38,18 +41,22 @@ class TinyRows:
     def __len__(self):
         return len(self.images)
 
+    @property
+    def breed(self):
+        return self.breeds.numpy()
+
     def load(self, indices):
         self.seen.append(indices.tolist())
         rows = torch.from_numpy(indices)
         length = int(self.lengths[rows].max())
         mask = torch.arange(length) < self.lengths[rows][:, None]
-        return Batch(self.images[rows], self.hidden[rows, :length], mask, self.breed[rows])
+        return Batch(self.images[rows], self.hidden[rows, :length], mask, self.breeds[rows])
 
 
-def build_model(seed=0):
+def build_model(seed=0, **changes):
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        return FlowModel(FlowUNet(CONFIG), UpperText(TEXT))
+        return FlowModel(FlowUNet(replace(CONFIG, **changes)), UpperText(TEXT))
 
 
 @pytest.fixture

@@ -2,13 +2,21 @@ import pytest
 import torch
 
 from components.model.flow_model import FlowModel
+from components.model.network import BREED_MODULES, NetworkConfig
 from components.model.text import UpperText
-from components.model.unet import FlowUNet, NetworkConfig
+from components.model.unet import FlowUNet
 from components.training.optimizer import learning_rate, parameter_groups, set_learning_rate
 from components.training.stages import stage
 
 CONFIG = NetworkConfig(
-    size_px=8, patch=1, widths=(8, 16), attention=(False, True), heads=2, text_width=16, num_breeds=2
+    size_px=8,
+    patch=1,
+    widths=(8, 16),
+    attention=(False, True),
+    heads=2,
+    text_width=16,
+    num_breeds=2,
+    breed_modules=BREED_MODULES,
 )
 TEXT = {"context_length": 8, "vocab_size": 16, "width": 16, "heads": 2, "layers": 2}
 
@@ -29,7 +37,9 @@ def test_stage_0_freezes_the_text_and_the_breeds():
     net = model()
     found = rates(net, 0)
     frozen = {name for name, rate in found.items() if rate == 0}
-    assert frozen == {n for n in found if n.startswith("text.")} | {"network.breed_embedding.weight"}
+    breeds = {"network.breed_embedding.weight", "network.breed_time.weight", "network.breed_conv_in.weight"}
+    gates = {name for name in found if ".processor.project." in name}
+    assert frozen == {name for name in found if name.startswith("text.")} | breeds | gates and gates
     assert {name for name, p in net.named_parameters() if not p.requires_grad} == frozen
 
 

@@ -104,7 +104,9 @@ def test_a_stage_without_breeds_is_validated_without_them(new_model, new_rows, t
         new_model(), new_rows(), held_out, tmp_path, number=0, options=replace(QUICK, steps=1)
     )
     with torch.no_grad():
+        trainer.model.network.breed_time.weight.normal_()
         trainer.model.network.breed_embedding.weight[:3].normal_()  # what a breed would add
+        trainer.model.network.breed_embedding.weight[3].zero_()
     null = torch.full((5,), trainer.model.null_breed)
     with trainer.ema.applied(trainer.model):
         expected = losses(held_out, trainer.model.eval(), breed=null)
