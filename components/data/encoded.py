@@ -3,6 +3,7 @@
 import hashlib
 from collections import OrderedDict
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +31,8 @@ class EncodedDataset:
     """Rows of an encoded dataset in an order that depends only on their ids, not on how shards were cut.
 
     `index` has INDEX_COLUMNS; row i of every method is row i of `index`. `sample_shape` is (H,W,3).
+    `latents_policy` says whose latents, of which `shape` (C,h,w), are stored too; None without. `autoencoder`
+    is the folder that encoding found it in.
     """
 
     def __init__(self, store: Store, manifest: DatasetManifest):
@@ -45,6 +48,8 @@ class EncodedDataset:
         self._row = order - starts[self._shard]
         self.breeds: list[str] = list(self._group.policy["breeds"])
         self.sample_shape: tuple[int, ...] = tuple(self._group.policy["shape"])
+        self.latents_policy: dict[str, Any] | None = self._group.policy.get("latents")
+        self.autoencoder = str(manifest.options.get("autoencoder", ""))
         self._files: dict[int, pq.ParquetFile] = {}
         self._open: OrderedDict[tuple[int, int, str], list[bytes]] = OrderedDict()
         self._states: dict[str, np.ndarray] = {}
@@ -65,6 +70,13 @@ class EncodedDataset:
         """(n, H, W, 3) uint8 pictures."""
         data = [self._blob(int(self._shard[row]), int(self._row[row]), "pixels") for row in rows]
         return np.frombuffer(b"".join(data), np.uint8).reshape(len(data), *self.sample_shape)
+
+    def latents(self, rows: Sequence[int] | np.ndarray, *, mirrored: bool = False) -> np.ndarray:
+        """(n, C, h, w) float16 latents of the pictures, or of the mirrored ones, where they are stored."""
+        assert self.latents_policy is not None, "the dataset was encoded without an autoencoder"
+        column = "latents_mirrored" if mirrored else "latents"
+        data = [self._blob(int(self._shard[row]), int(self._row[row]), column) for row in rows]
+        return np.frombuffer(b"".join(data), np.float16).reshape(len(data), *self.latents_policy["shape"])
 
     def _blob(self, shard: int, row: int, column: str) -> bytes:
         group, offset = divmod(row, ROW_GROUP_ROWS)

@@ -71,6 +71,8 @@ _COLUMNS = (
     Column("reasons", _LIST, "selection", "every rule the row failed"),
     Column("tier", pa.int8(), "selection", "0 reviewed, 1 confident label, -1 neither"),
     Column("pixels", pa.large_binary(), "encoding", "(H,W,3) uint8 sRGB of the training size, row-major"),
+    Column("latents", pa.large_binary(), "encoding", "(C,h,w) float16 of the autoencoder, row-major"),
+    Column("latents_mirrored", pa.large_binary(), "encoding", "the same of the mirrored picture"),
     Column("caption_id", pa.string(), "encoding", "text_id of the caption"),
     Column("prompt_id", pa.string(), "encoding", "text_id of the prompt; of the empty text without one"),
     Column("text_id", pa.string(), "encoding", "sha256 of the text, first 16 hex digits"),
@@ -82,10 +84,10 @@ _COLUMNS = (
 COLUMNS: dict[str, Column] = {column.name: column for column in _COLUMNS}
 
 # Left out of a group's merged file: read per shard, by the few steps that need them.
-BLOB_COLUMNS = frozenset({"image", "mask_rle", "pixels", "text_states"})
+BLOB_COLUMNS = frozenset({"image", "mask_rle", "pixels", "latents", "latents_mirrored", "text_states"})
 
 # Bytes that hold floats of a model: like float columns, equal only within a tolerance.
-FLOAT_BLOBS = frozenset({"text_states"})
+FLOAT_BLOBS = frozenset({"text_states", "latents", "latents_mirrored"})
 
 
 def arrow_schema(names: list[str]) -> pa.Schema:

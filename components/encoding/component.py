@@ -12,6 +12,7 @@ def encoding(
     code_version: str,
     size_px: int = 1024,
     text_model: str = "ViT-L-14/openai",
+    autoencoder: str = "",
     device: str = "auto",
     workers: int = 0,
 ):
@@ -25,6 +26,7 @@ def encoding(
         code_version: Code the pipeline was compiled for; the step refuses to run as another.
         size_px: Side of the square training picture.
         text_model: Open_clip model whose text tower encodes captions and prompts.
+        autoencoder: Folder of a diffusers autoencoder whose latents are trained on (empty: the pixels themselves).
         device: Auto, cpu, cuda or mps.
         workers: Threads (0: one per core).
     """

@@ -10,6 +10,9 @@ class EncodingOptions(StepOptions):
     text_model: str = option(
         "ViT-L-14/openai", "open_clip model whose text tower encodes captions and prompts"
     )
+    autoencoder: str = option(
+        "", "folder of a diffusers autoencoder whose latents are trained on (empty: the pixels themselves)"
+    )
     device: str = option("auto", "auto, cpu, cuda or mps", identity=False)
     workers: int = option(0, "threads (0: one per core)", identity=False, ge=0)
 

@@ -25,6 +25,7 @@ from components.data.shards import (
     write_merged,
 )
 from components.data.task import Task, step_id
+from components.encoding.latents import LATENT_COLUMNS, Latents
 from components.encoding.options import EncodingOptions
 from components.encoding.picture import training_picture
 from components.model.policy import text_policy
@@ -95,8 +96,12 @@ def _samples(
     crop = bool(dataset.options.get("crop_to_subject")) if dataset.step == "selection" else False
     shape = [options.size_px, options.size_px, 3]
     policy: dict[str, Any] = {"shape": shape, "resize": "lanczos", "crop_to_subject": crop}
-    folder = f"{name}/{SAMPLES}/{derive_id(policy=policy, code_version=code_version('encoding'))}"
     columns = [*ROW_COLUMNS, "pixels"]
+    latents = Latents(options) if options.autoencoder else None
+    if latents:
+        policy["latents"] = latents.policy
+        columns += LATENT_COLUMNS
+    folder = f"{name}/{SAMPLES}/{derive_id(policy=policy, code_version=code_version('encoding'))}"
     progress = Progress("encoding", int(keep.sum()))
     files: list[DataFile] = []
     failed = 0
@@ -110,6 +115,8 @@ def _samples(
         receipt = read_receipt(task.store, folder, key)
         if receipt is None:
             encoded = _encode_shard(task, dataset, index, mine, table, options.size_px, crop, progress)
+            if latents:
+                encoded = latents.added_to(encoded)
             counters = {"error": table.num_rows - encoded.num_rows}
             receipt = write_file(task.store, folder, key, encoded.select(columns), counters=counters)
         else:

@@ -11,10 +11,11 @@ def initialization(
     data_root: str,
     code_version: str,
     preset: str = "demo",
-    breed_modules: list = ["time"],
+    breed_modules: list = ['time'],
     channel_attention: bool = False,
     projection: int = 0,
     text_model: str = "ViT-L-14/openai",
+    unet: str = "",
     seed: int = 0,
 ):
     """Make the untrained model that the first training stage starts from.
@@ -30,6 +31,7 @@ def initialization(
         channel_attention: Gate on the channels after the U-Net's widest level.
         projection: Width of the features for the contrastive loss (0: none).
         text_model: Open_clip model whose upper text layers are trained; as in encoding.
+        unet: Folder of a diffusers U-Net to start from, such as Stable Diffusion 1.5's (empty: fresh weights).
         seed: Seed of the fresh weights.
     """
     from components.data.task import run_component

@@ -16,6 +16,9 @@ class InitializationOptions(StepOptions):
     text_model: str = option(
         "ViT-L-14/openai", "open_clip model whose upper text layers are trained; as in encoding"
     )
+    unet: str = option(
+        "", "folder of a diffusers U-Net to start from, such as Stable Diffusion 1.5's (empty: fresh weights)"
+    )
     seed: int = option(0, "seed of the fresh weights", ge=0)
 
 

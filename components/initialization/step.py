@@ -11,7 +11,7 @@ from components.data.options import identity_options
 from components.data.task import Task, step_id, stored
 from components.initialization.options import InitializationOptions
 from components.model.policy import text_policy
-from components.model.published import CLIP
+from components.model.published import CLIP, UNET
 from components.model.weights import resolve
 
 INPUTS = ("dataset",)
@@ -20,20 +20,21 @@ IMAGE = "dogflow-train"
 
 
 def run(task: Task, dataset: DatasetManifest, *, options: InitializationOptions) -> ModelManifest:
-    """A network with fresh weights, sized for the breeds and texts of an encoded dataset.
+    """A network with fresh weights, or a published U-Net's, for the breeds and texts of an encoded dataset.
 
     A step of its own because every training stage then takes a model, and KFP has no optional artifacts.
     Raises ValueError when the preset or the text model does not fit the dataset, and WeightsError when the
-    text model is not on this machine.
+    text model or the U-Net is not on this machine.
     """
     policy = text_policy(resolve(options.text_model, CLIP))
+    unet = resolve(options.unet, UNET).identity if options.unet else None
     stored_states = dataset.groups[TEXTS].policy
     if policy != stored_states:
         raise ValueError(
             f"initialization.text_model={options.text_model} is {_said(policy)}, but the texts here were "
             f"encoded with {_said(stored_states)}; give the same model as encoding.text_model."
         )
-    model_id = step_id("initialization", [dataset], options, policy)
+    model_id = step_id("initialization", [dataset], options, {**policy, "unet": unet} if unet else policy)
     manifest = ModelManifest(
         name=dataset.name.removesuffix("-encoded"),
         id=model_id,

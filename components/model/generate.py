@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,10 +55,12 @@ def generate(
     seeds: Sequence[int],
     null: Tensor,
     options: SamplingOptions,
+    decode: Callable[[Tensor], Tensor] = samples_to_pixels,
 ) -> Generated:
     """One image a row. states: lower states of N prompts; breeds: (N,) int64, `model.null_breed` for none.
 
-    null: lower states of the empty text, (l, D). Runs on the model's device; the model must be in eval mode.
+    null: lower states of the empty text, (l, D). decode: samples (n, C, H, W) to (n, H, W, 3) uint8. Runs on
+    the model's device; the model must be in eval mode.
     """
     if not len(breeds) == len(seeds) == len(states.hidden):
         raise ValueError(
@@ -78,10 +80,11 @@ def generate(
         field = guided_field(model, wanted[rows].to(device), nothing, options.guidance)
         with torch.autocast(device.type, dtype=torch.bfloat16, enabled=options.precision == "bf16"):
             solution = solve(field, noise[rows].to(device), times, options.solver, options.tolerance)
-        return samples_to_pixels(solution.x).cpu().numpy(), solution.nfe
+        return decode(solution.x).cpu().numpy(), solution.nfe
 
     cores = Cores(device)
     drawn = list(cores.map(draw, cores.parts(len(seeds), options.batch)))
     if not drawn:
-        return Generated(np.empty((0, *model.sample_shape[1:], 3), np.uint8), 0)
+        side = model.network.config.size_px
+        return Generated(np.empty((0, side, side, 3), np.uint8), 0)
     return Generated(np.concatenate([images for images, _ in drawn]), drawn[0][1])

@@ -10,6 +10,8 @@ from pathlib import PurePosixPath
 
 CLIP = "clip"
 SAM = "sam"
+AUTOENCODER = "autoencoder"
+UNET = "unet"
 
 # What dogflow's profiles and documents name; `weights list --all` shows the rest of open_clip's table.
 NAMED_CLIP = ("ViT-L-14/openai", "ViT-B-32/openai", "ViT-B-32/laion2b_s34b_b79k")
@@ -70,7 +72,12 @@ _SAM_FILES = {
 
 
 def published(reference: str, kind: str) -> PublishedWeights | None:
-    """The entry of "vit_b" (kind "sam") or "ViT-L-14/openai" (kind "clip"); None when there is none."""
+    """The entry of "vit_b" (kind "sam") or "ViT-L-14/openai" (kind "clip"); None when there is none.
+
+    Autoencoders and U-Nets have none: they are given as folders.
+    """
+    if kind in (AUTOENCODER, UNET):
+        return None
     if kind == SAM:
         file = _SAM_FILES.get(reference)
         return PublishedWeights(reference, SAM, (file,)) if file else None

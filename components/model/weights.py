@@ -5,7 +5,9 @@ A reference is one of
 - a folder with `open_clip_config.json` and `open_clip_model.safetensors`, or with `sam_config.json` and
   `sam_model.safetensors`;
 - a SAM checkpoint file, or for CLIP an architecture and a file: "ViT-B-32@/path/to/weights.safetensors";
-- "demo": the small models that come with dogflow.
+- "demo": the small models that come with dogflow;
+- a folder of diffusers with `config.json` and `diffusion_pytorch_model.safetensors`, for an autoencoder or a
+  U-Net: the folders `vae` and `unet` of a Stable Diffusion 1.5 download, for instance.
 The cache folder is $DOGFLOW_WEIGHTS, or ~/.cache/dogflow/weights.
 """
 
@@ -14,14 +16,26 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from components.model.published import CLIP, SAM, PublishedWeights, WeightsFile, published
+from components.model.published import (
+    AUTOENCODER,
+    CLIP,
+    SAM,
+    UNET,
+    PublishedWeights,
+    WeightsFile,
+    published,
+)
 
 DEMO = "demo"
 _DEMO_FOLDER = Path(__file__).resolve().parents[2] / "pipelines" / "demo" / "models"
 _FOLDER_FILES = {
     CLIP: ("open_clip_config.json", "open_clip_model.safetensors"),
     SAM: ("sam_config.json", "sam_model.safetensors"),
+    AUTOENCODER: ("config.json", "diffusion_pytorch_model.safetensors"),
+    UNET: ("config.json", "diffusion_pytorch_model.safetensors"),
 }
+# Given as folders only, those of a diffusers download.
+_FOLDERS_ONLY = {AUTOENCODER: "vae", UNET: "unet"}
 _CHUNK_BYTES = 1 << 22
 
 
@@ -77,17 +91,19 @@ def sha256_of(path: Path) -> str:
 
 
 def resolve(reference: str, kind: str) -> ResolvedWeights:
-    """Find the weights of a reference on this machine and check them. `kind` is "clip" or "sam".
+    """Find the weights of a reference on this machine and check them. `kind` is a key of `_FOLDER_FILES`.
 
     Raises WeightsError: absent (with the command and the file that would help), not the published bytes, or a
     reference that means nothing.
     """
     if kind not in _FOLDER_FILES:
-        raise WeightsError(f"There is no kind of weights {kind!r}; choose {CLIP} or {SAM}.")
+        raise WeightsError(f"There is no kind of weights {kind!r}; choose one of {', '.join(_FOLDER_FILES)}.")
     if not reference:
         raise WeightsError(
             f"The {kind} model has no name; give a reference such as {_example(kind)} or demo."
         )
+    if kind in _FOLDERS_ONLY:
+        return _resolve_diffusers_folder(reference, kind)
     if reference == DEMO:
         return _resolve_folder(reference, _DEMO_FOLDER / kind, kind)
     path = Path(reference).expanduser()
@@ -119,6 +135,18 @@ def _resolve_folder(reference: str, folder: Path, kind: str) -> ResolvedWeights:
                 f"The {kind} folder {folder} has no {path.name}; it needs {config.name} and {weights.name}."
             )
     return ResolvedWeights(reference, kind, weights, sha256_of(weights), sha256_of(config), folder=True)
+
+
+def _resolve_diffusers_folder(reference: str, kind: str) -> ResolvedWeights:
+    folder = Path(reference).expanduser()
+    if folder.is_dir():
+        return _resolve_folder(reference, folder, kind)
+    names = " and ".join(_FOLDER_FILES[kind])
+    raise WeightsError(
+        f"{reference!r} is no folder on this machine. An {kind} is a folder with {names}: where there is a "
+        f"network, fetch a Stable Diffusion 1.5 repository in diffusers' layout, copy its folder "
+        f"{_FOLDERS_ONLY[kind]!r} here, and give its path."
+    )
 
 
 def _resolve_named_file(reference: str) -> ResolvedWeights:

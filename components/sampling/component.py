@@ -20,6 +20,7 @@ def sampling(
     shift_rule: str = "static",
     seed: int = 0,
     precision: str = "fp32",
+    autoencoder: str = "",
     batch: int = 64,
     device: str = "auto",
 ):
@@ -41,6 +42,7 @@ def sampling(
         shift_rule: Whether the shift is multiplied by one that grows with the picture.
         seed: First seed; every picture has its own.
         precision: Arithmetic.
+        autoencoder: Folder of the autoencoder the model was trained with (empty: the one encoding was given).
         batch: Pictures at a time.
         device: Auto, cpu, cuda or mps.
     """

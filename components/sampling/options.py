@@ -22,6 +22,9 @@ class SamplingOptions(StepOptions):
     )
     seed: int = option(0, "first seed; every picture has its own", ge=0)
     precision: Literal["fp32", "bf16"] = option("fp32", "arithmetic")
+    autoencoder: str = option(
+        "", "folder of the autoencoder the model was trained with (empty: the one encoding was given)"
+    )
     batch: int = option(64, "pictures at a time", identity=False, ge=1)
     device: str = option("auto", "auto, cpu, cuda or mps", identity=False)
 

@@ -16,13 +16,15 @@ from components.training.stages import Stage
 
 @dataclass(frozen=True)
 class Batch:
-    """images: (B, H, W, 3) uint8; hidden: (B, L, D) lower text states; mask: (B, L) bool; breed: (B,) int64,
-    with the null breed where none is known. `Order.batches` says which rows, and in which order."""
+    """samples: (B, C, H, W) float32, pixels in [-1, 1] or latents; hidden: (B, L, D) lower text states; mask:
+    (B, L) bool; breed: (B,) int64, with the null breed where none is known; mirrored: samples of the mirrored
+    pictures, None when mirroring the samples gives them."""
 
-    images: Tensor
+    samples: Tensor
     hidden: Tensor
     mask: Tensor
     breed: Tensor
+    mirrored: Tensor | None = None
 
 
 class Rows(Protocol):

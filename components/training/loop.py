@@ -12,7 +12,6 @@ from torch import Tensor, nn
 
 from components.data.checkpoints import Checkpoints
 from components.data.killpoints import killpoint
-from components.model.autoencoder import pixels_to_samples
 from components.model.checkpoint import (
     load_weights,
     state_from_bytes,
@@ -84,7 +83,7 @@ class Trainer:
         self._warned_at = -WINDOW
         self.progress = Progress()
         self.log = b""  # what the restored checkpoint holds of the run's log
-        self.moments = torch.zeros(3, dtype=torch.float64)  # pixels seen: number, sum, sum of squares
+        self.moments = torch.zeros(3, dtype=torch.float64)  # samples seen: number, sum, sum of squares
         self._restore()
 
     # -- the run ---------------------------------------------------------------------------------------------
@@ -176,14 +175,15 @@ class Trainer:
         """
         options = self.options
         rows = len(batch.breed)
-        samples = pixels_to_samples(batch.images)
+        samples = batch.samples
         generator = step_generator(options.seed, self.stage.number, self.progress.step + 1)
         pairs, dropout = len(self.pairs or ()), options.dropout
         if pairs:
             dropout = replace(dropout, both=0.0)  # the pairs are that share
         draws = draw(generator, tuple(samples.shape), options.density, dropout, options.flips)
         draws = with_pairs(draws, pairs)
-        samples = torch.where(draws.flip[:, None, None, None], samples.flip(3), samples)
+        mirrored = samples.flip(3) if batch.mirrored is None else batch.mirrored
+        samples = torch.where(draws.flip[:, None, None, None], mirrored, samples)
         flat = samples.double()
         self.moments += torch.stack([torch.tensor(flat.numel()).double(), flat.sum(), flat.square().sum()])
         hidden, mask = without_text(batch.hidden, batch.mask, draws.drop_text, self.rows.null_text)
@@ -320,7 +320,7 @@ class Trainer:
                     "images_per_s": round(report.images_per_s, 2),
                     "skipped_steps": progress.skipped,
                     "loss_by_t": self.bins.means(),
-                    # What independent Gaussian pixels of the data's spread would leave; see objective.py.
+                    # What independent Gaussian samples of the data's spread would leave; see objective.py.
                     **self._floor(centres, std),
                     **(usage.logged(report.images_per_s) if usage else {}),
                     **self._norms_logged(report.step),

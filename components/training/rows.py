@@ -2,8 +2,10 @@
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from components.data.encoded import EMPTY_TEXT_ID, EncodedDataset, breed_positions
+from components.model.autoencoder import pixels_to_samples
 from components.model.text import stack_states
 from components.training.batches import Batch
 
@@ -29,12 +31,16 @@ class EncodedRows:
         return len(self._rows)
 
     def load(self, indices: np.ndarray) -> Batch:
-        """Pictures, text states and breeds of rows."""
+        """Samples, text states and breeds of rows."""
         states = self._dataset.text_states([self._texts[i] for i in indices])
         text = stack_states([torch.from_numpy(state.astype(np.float32)) for state in states])
-        return Batch(
-            images=torch.from_numpy(self._dataset.samples(self._rows[indices]).copy()),
-            hidden=text.hidden,
-            mask=text.mask,
-            breed=torch.from_numpy(self.breed[indices]),
-        )
+        samples, mirrored = self._samples(self._rows[indices])
+        breed = torch.from_numpy(self.breed[indices])
+        return Batch(samples, hidden=text.hidden, mask=text.mask, breed=breed, mirrored=mirrored)
+
+    def _samples(self, rows: np.ndarray) -> tuple[Tensor, Tensor | None]:
+        if self._dataset.latents_policy is None:
+            return pixels_to_samples(torch.from_numpy(self._dataset.samples(rows).copy())), None
+        both = [self._dataset.latents(rows, mirrored=mirrored) for mirrored in (False, True)]
+        straight, mirrored = (torch.from_numpy(latents.astype(np.float32)) for latents in both)
+        return straight, mirrored

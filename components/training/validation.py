@@ -8,7 +8,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from components.model.autoencoder import pixels_to_samples
 from components.model.cores import Cores
 from components.model.objective import velocity_loss
 from components.model.paths import PATHS, interpolate
@@ -30,7 +29,7 @@ class Validation:
     def __init__(self, rows: Rows, seed: int) -> None:
         order = np.random.default_rng([seed, len(rows)]).permutation(len(rows))
         self._batch = rows.load(np.sort(order[:AT_MOST_ROWS]))
-        self._samples = pixels_to_samples(self._batch.images)
+        self._samples = self._batch.samples
         generator = torch.Generator().manual_seed(seed)
         self._noise = torch.randn(self._samples.shape, generator=generator)
 

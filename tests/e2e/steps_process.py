@@ -14,6 +14,7 @@ import os
 import signal
 import sys
 import traceback
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ from pipelines.runners.bare import run_step
 TINY = NetworkConfig(
     preset="tiny", size_px=16, widths=(8, 16), attention=(False, True), layers=1, heads=2, groups=4
 )
+TINY_LATENT = replace(TINY, preset="tiny-latent", scale=2, channels=4, patch=1)
 _ended: dict[int, int] = {}
 
 
@@ -97,7 +99,7 @@ def returncode(pid: int, wait: bool) -> int | None:
 def main() -> None:
     """Serve until stdin ends, then end the children that still run."""
     torch.set_num_threads(1)
-    PRESETS["tiny"] = TINY
+    PRESETS["tiny"], PRESETS["tiny-latent"] = TINY, TINY_LATENT
     # Its least number of training steps takes longer than all other steps together.
     fidelity.ClassifierOptions = partial(fidelity.ClassifierOptions, min_steps=3)
     for step in step_summaries():

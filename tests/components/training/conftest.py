@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from components.model.autoencoder import pixels_to_samples
 from components.model.flow_model import FlowModel
 from components.model.network import NetworkConfig
 from components.model.text import UpperText
@@ -50,7 +51,9 @@ class TinyRows:
         rows = torch.from_numpy(indices)
         length = int(self.lengths[rows].max())
         mask = torch.arange(length) < self.lengths[rows][:, None]
-        return Batch(self.images[rows], self.hidden[rows, :length], mask, self.breeds[rows])
+        return Batch(
+            pixels_to_samples(self.images[rows]), self.hidden[rows, :length], mask, self.breeds[rows]
+        )
 
 
 def build_model(seed=0, **changes):

@@ -89,7 +89,7 @@ class Source:
 def test_prefetching_delivers_the_planned_batches_and_loads_none_beyond_the_last():
     source, order = Source(), Order(TIERS, PLAIN, 4, seed=0)
     found = [
-        (batch.images.tolist(), position) for batch, position in prefetched(source, order, Position(), 5)
+        (batch.samples.tolist(), position) for batch, position in prefetched(source, order, Position(), 5)
     ]
     planned = [(indices.tolist(), position) for indices, position in islice(order.batches(Position()), 5)]
     assert found == planned

@@ -10,7 +10,6 @@ import torch
 
 from components.data.checkpoints import Checkpoints
 from components.data.storage import open_store
-from components.model.autoencoder import pixels_to_samples
 from components.model.contrastive import contrastive_loss
 from components.training.draws import Dropout, draw, step_generator, with_pairs, without_text
 from components.training.logbook import Logbook
@@ -48,7 +47,7 @@ def gradients(model, rows, micro_batch):
 
 def test_gradients_are_those_of_the_weighted_sum_whatever_the_micro_batch(model, rows):
     trainer, batch, (loss, apart), found = gradients(model, rows, 8)
-    samples = pixels_to_samples(batch.images)
+    samples = batch.samples
     drawn = with_pairs(
         draw(step_generator(0, 1, 1), tuple(samples.shape), OPTIONS.density, Dropout(0, 0.05, 0.05), False), 6
     )
@@ -101,7 +100,7 @@ def test_features_of_one_breed_come_together_when_the_pictures_show_it(model, ro
     """Measured on all rows at t = .8, with neither text nor breed."""
     rows.images[:] = (40 + 80 * rows.breeds)[:, None, None, None]
     batch = rows.load(np.arange(11))
-    samples = pixels_to_samples(batch.images)
+    samples = batch.samples
     noise = torch.randn(samples.shape, generator=torch.Generator().manual_seed(5))
     t = torch.full((11,), 0.8)
     hidden = rows.null_text.expand(11, -1, -1)
