@@ -11,7 +11,7 @@ def initialization(
     data_root: str,
     code_version: str,
     preset: str = "demo",
-    breed_modules: list = ['time'],
+    breed_modules: list = ["time"],
     channel_attention: bool = False,
     projection: int = 0,
     text_model: str = "ViT-L-14/openai",
