@@ -77,7 +77,9 @@ def component_source(step: str) -> str:
 
 
 def _literal(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
+    # Double quotes, as the formatter has them; JSON and Python agree on strings and lists of strings.
+    text = isinstance(value, str) or (isinstance(value, list) and all(isinstance(v, str) for v in value))
+    return json.dumps(value, ensure_ascii=False) if text else repr(value)
 
 
 def _sentence(text: str) -> str:
