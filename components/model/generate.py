@@ -20,13 +20,16 @@ from components.model.timesteps import sampling_times, shift_for
 
 @dataclass(frozen=True)
 class SamplingOptions:
-    """steps and solver set the cost (NFE), guidance is w of `guidance.py`, shift and shift_rule are those of
+    """steps and solver set the cost (NFE), guidance is w of `guidance.py`, which acts from time
+    guidance_start to guidance_end (0 noise, 1 picture). shift and shift_rule are those of
     `timesteps.shift_for`. tolerance: of the adaptive solver, which takes no number of steps."""
 
     steps: int = 16
     solver: str = "euler"
     tolerance: float = 1e-5
     guidance: float = 2.0
+    guidance_start: float = 0.0
+    guidance_end: float = 1.0
     shift: float = 1.0
     shift_rule: str = "static"
     batch: int = 64
@@ -77,7 +80,8 @@ def generate(
 
     @torch.no_grad()  # which holds for one thread only
     def draw(rows: slice) -> tuple[np.ndarray, int]:
-        field = guided_field(model, wanted[rows].to(device), nothing, options.guidance)
+        interval = (options.guidance_start, options.guidance_end)
+        field = guided_field(model, wanted[rows].to(device), nothing, options.guidance, interval)
         with torch.autocast(device.type, dtype=torch.bfloat16, enabled=options.precision == "bf16"):
             solution = solve(field, noise[rows].to(device), times, options.solver, options.tolerance)
         return decode(solution.x).cpu().numpy(), solution.nfe

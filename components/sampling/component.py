@@ -16,6 +16,8 @@ def sampling(
     solver: str = "euler",
     tolerance: float = 1e-05,
     guidance: float = 2.0,
+    guidance_start: float = 0.0,
+    guidance_end: float = 1.0,
     shift: float = 1.0,
     shift_rule: str = "static",
     seed: int = 0,
@@ -38,6 +40,8 @@ def sampling(
         solver: ODE solver; a step takes 1, 2, 2 and 4 evaluations, dopri5 as many as its tolerance asks for.
         tolerance: Relative and absolute error of dopri5.
         guidance: Weight of classifier-free guidance (1: none).
+        guidance_start: Time from which guidance acts (0 noise, 1 picture).
+        guidance_end: Time until which guidance acts (0 noise, 1 picture).
         shift: Shift of the time grid towards noise (1: none).
         shift_rule: Whether the shift is multiplied by one that grows with the picture.
         seed: First seed; every picture has its own.

@@ -35,6 +35,8 @@ def draw(
         steps=options.steps,
         solver=options.solver,
         guidance=options.guidance,
+        guidance_start=options.guidance_start,
+        guidance_end=options.guidance_end,
         shift=options.shift,
         shift_rule=options.shift_rule,
         tolerance=options.tolerance,

@@ -16,6 +16,8 @@ class SamplingOptions(StepOptions):
     )
     tolerance: float = option(1e-5, "relative and absolute error of dopri5", gt=0)
     guidance: float = option(2.0, "weight of classifier-free guidance (1: none)", ge=0)
+    guidance_start: float = option(0.0, "time from which guidance acts (0 noise, 1 picture)", ge=0, le=1)
+    guidance_end: float = option(1.0, "time until which guidance acts (0 noise, 1 picture)", ge=0, le=1)
     shift: float = option(1.0, "shift of the time grid towards noise (1: none)", gt=0)
     shift_rule: Literal["static", "flux", "qwen_image"] = option(
         "static", "whether the shift is multiplied by one that grows with the picture"

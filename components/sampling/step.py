@@ -23,8 +23,13 @@ def run(
 ) -> SamplesManifest:
     """Draw with the averaged weights of `model`, for prompts of the encoded dataset.
 
-    Raises ValueError when no breed has a prompt.
+    Raises ValueError when no breed has a prompt, or guidance would end before it starts.
     """
+    if options.guidance_end < options.guidance_start:
+        raise ValueError(
+            f"sampling.guidance_end={options.guidance_end} is before "
+            f"sampling.guidance_start={options.guidance_start}; times run from 0 (noise) to 1 (picture)."
+        )
     manifest = SamplesManifest(
         name=model.name,
         id=step_id("sampling", [dataset, model], options, {}),

@@ -50,6 +50,17 @@ def test_both_halves_run_in_one_forward():
     assert net.batches == [6]
 
 
+@pytest.mark.parametrize(
+    ("time", "guided"), [(0.29, False), (0.3, True), (0.5, True), (0.8, True), (0.81, False)]
+)
+def test_guidance_acts_within_its_interval_and_costs_half_outside(time, guided):
+    net, cond = Network(), condition(3)
+    x, t = torch.ones(3, 1, 2, 2), torch.tensor(time, dtype=torch.float64)
+    found = guided_field(net, cond, NULL, 3.0, interval=(0.3, 0.8))(x, t)
+    assert net.batches == [6 if guided else 3]
+    assert torch.equal(found, guided_field(net, cond, NULL, 3.0 if guided else 1.0)(x, t))
+
+
 def test_a_null_row_for_each_sample_equals_one_shared_null_row():
     net, cond = Network(), condition(2)
     x, t = torch.ones(2, 1, 2, 2), torch.tensor(0.5)
