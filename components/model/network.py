@@ -35,8 +35,8 @@ class NetworkConfig:
     scale: int = 1
     channels: int = 3
     patch: int = 2
-    widths: tuple[int, ...] = (64, 96)
-    attention: tuple[bool, ...] = (False, True)
+    widths: tuple[int, ...] = (32, 64, 96)
+    attention: tuple[bool, ...] = (False, True, True)
     layers: int = 1
     heads: int = 4
     groups: int = 8

@@ -41,25 +41,30 @@ class Density:
             )
 
     def times(self, count: int, generator: torch.Generator) -> Tensor:
-        """`count` times t = 1 - sigma, (count,) float32 on the CPU, drawn from `generator` alone."""
-        sigma = DENSITIES[self.name](self, count, generator)
+        """`count` times t = 1 - sigma, (count,) float32 on the CPU, drawn from `generator` alone.
+
+        Each has this density; together they are spread evenly over it, one in each of `count` equally likely
+        parts. A batch then never looks at one end only, and its gradient varies less from step to step.
+        """
+        parts = torch.randperm(count, generator=generator)
+        within = torch.rand(count, generator=generator, dtype=torch.float64)
+        sigma = DENSITIES[self.name](self, (parts + within) / max(count, 1))
         return (1 - shift_sigma(sigma, self.shift)).to(torch.float32)
 
 
-def uniform(density: Density, count: int, generator: torch.Generator) -> Tensor:
+def uniform(density: Density, u: Tensor) -> Tensor:
     """sigma ~ U(0, 1)."""
-    return torch.rand(count, generator=generator, dtype=torch.float64)
+    return u
 
 
-def logit_normal(density: Density, count: int, generator: torch.Generator) -> Tensor:
+def logit_normal(density: Density, u: Tensor) -> Tensor:
     """sigma = sigmoid(m + s z), z ~ N(0, 1)."""
-    z = torch.randn(count, generator=generator, dtype=torch.float64)
-    return torch.sigmoid(density.mean + density.std * z)
+    return torch.sigmoid(density.mean + density.std * torch.special.ndtri(u))
 
 
-def mode(density: Density, count: int, generator: torch.Generator) -> Tensor:
-    """sigma = f(u), u ~ U(0, 1): heavy in the middle and at no place zero (arXiv:2403.03206, equation 20)."""
-    return mode_sigma(torch.rand(count, generator=generator, dtype=torch.float64))
+def mode(density: Density, u: Tensor) -> Tensor:
+    """sigma = f(u): heavy in the middle and at no place zero (arXiv:2403.03206, equation 20)."""
+    return mode_sigma(u)
 
 
 def mode_sigma(u: Tensor, scale: float = 1.29) -> Tensor:
@@ -67,14 +72,14 @@ def mode_sigma(u: Tensor, scale: float = 1.29) -> Tensor:
     return 1 - u - scale * (torch.cos(math.pi / 2 * u) ** 2 - 1 + u)
 
 
-def truncated_normal(density: Density, count: int, generator: torch.Generator) -> Tensor:
+def truncated_normal(density: Density, u: Tensor) -> Tensor:
     """sigma ~ N(.5, .15^2) within [.05, .95], by the inverse of its distribution function."""
     low, high = (torch.special.ndtr(torch.tensor((end - 0.5) / 0.15).double()) for end in (0.05, 0.95))
-    u = torch.rand(count, generator=generator, dtype=torch.float64)
     return 0.5 + 0.15 * torch.special.ndtri(low + u * (high - low))
 
 
-DENSITIES: dict[str, Callable[[Density, int, torch.Generator], Tensor]] = {
+# From numbers evenly distributed in [0, 1) to sigma.
+DENSITIES: dict[str, Callable[[Density, Tensor], Tensor]] = {
     "uniform": uniform,
     "logit_normal": logit_normal,
     "mode": mode,

@@ -46,6 +46,23 @@ def test_times_come_from_the_given_generator_alone(name):
     assert first.dtype == torch.float32 and ((first >= 0) & (first <= 1)).all()
 
 
+@pytest.mark.filterwarnings("ignore:density truncated_normal")
+@pytest.mark.parametrize("name", sorted(DENSITIES))
+def test_a_batch_has_one_time_in_each_equally_likely_part_and_each_row_any_of_them(name):
+    many = 1 - Density(name).times(200_000, torch.Generator().manual_seed(6)).double()
+    edges = torch.quantile(many, torch.linspace(0, 1, 9, dtype=torch.float64)[1:-1])
+    batches = torch.stack(
+        [1 - Density(name).times(8, torch.Generator().manual_seed(seed)).double() for seed in range(400)]
+    )
+    clear = (batches[..., None] - edges).abs().min(-1).values > 2e-3  # the edges are estimates
+    parts = torch.bucketize(batches, edges)
+    for batch, sure in zip(parts, clear, strict=True):
+        if sure.all():
+            assert sorted(batch.tolist()) == list(range(8))
+    first = torch.bincount(parts[:, 0], minlength=8)
+    assert stats.chisquare(first.numpy()).pvalue > 1e-3
+
+
 def test_logit_normal_mean_moves_the_median_towards_noise():
     sigma = 1 - Density(mean=1.0).times(100_000, torch.Generator().manual_seed(2)).double()
     assert sigma.median().item() == pytest.approx(1 / (1 + math.exp(-1)), abs=5e-3)

@@ -115,7 +115,7 @@ def test_features_of_one_breed_come_together_when_the_pictures_show_it(model, ro
     trained = model()
     before = apart(trained)
     logbook = Logbook(tmp_path, 0, b"")
-    options = replace(OPTIONS, steps=100, clip=0.5, learning_rate=1e-3)
+    options = replace(OPTIONS, steps=160, clip=0.5, learning_rate=1e-3)
     Trainer(trained, rows, stage(1), options).run(logbook)
     logbook.close()
     angle = 2 * torch.pi / 3 * batch.breed  # three breeds as far apart as can be
